@@ -41,6 +41,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 struct jitdump;
 
@@ -120,6 +121,7 @@ void jitdump_close(struct jitdump *dump);
 struct jitdump_unwinding jitdump_unwinding_frame_pointer(size_t size_bytes,
                                                          unsigned char buffer[JITDUMP_FRAME_POINTER_BYTES]);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -37,6 +37,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 struct perfmap;
 
@@ -78,6 +79,7 @@ int perfmap_add(struct perfmap *map, const void *address, size_t size_bytes, con
 /* Frees the handle; the file stays, since perf reads it after the process has ended. NULL: nothing happens. */
 void perfmap_close(struct perfmap *map);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif
