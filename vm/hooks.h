@@ -52,6 +52,9 @@ struct vm_hooks {
 
     /* A region is complete and is about to be run for the first time. */
     void (*code_published)(void *user, const struct vm_code *code);
+
+    /* The module is about to go: nothing that was learnt of it may be kept under its address. */
+    void (*module_destroyed)(void *user, const struct vm_module *module);
 };
 
 /* ---- what reports need to know of a module; all read-only, any thread ---- */
