@@ -1,9 +1,9 @@
 /* measure: runs one command and says what it took: `measure RESULT COMMAND [ARG...]`.
  *
- * Appends to the file RESULT one line, "PID STATUS WALL_NS CPU_NS PEAK_KIB": STATUS as a shell has it, CPU_NS user and system
- * time, PEAK_KIB the peak resident set. It is a program of its own, because the kernel carries a process's peak over
- * exec: a command started by a Python interpreter cannot seem smaller than that. Between fork and exec nothing is done
- * that takes time. Exits 0 where the command could be run, whatever its status.
+ * Appends to the file RESULT one line, "PID STATUS WALL_NS CPU_NS PEAK_KIB": STATUS as a shell has it, CPU_NS user and
+ * system time, PEAK_KIB the peak resident set. It is a program of its own, because the kernel carries a process's peak
+ * over exec: a command started by a Python interpreter cannot seem smaller than that. Between fork and exec nothing is
+ * done that takes time. Exits 0 where the command could be run, whatever its status.
  */
 #define _GNU_SOURCE
 #include <errno.h>

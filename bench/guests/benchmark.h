@@ -1,8 +1,8 @@
 /* benchmark: what a benchmark program consists of; main.c runs it.
  *
- * A benchmark is one .c file that defines `benchmark` and benchmark_run(). The work is cut into iterations that are all the
- * same, each a few hundredths of a second in a fast interpreter, so that any number of them can be asked for and every one
- * be checked. The same file is compiled to wasm and natively, so results may not depend on the width of a long, on the
+ * A benchmark is one .c file that defines `benchmark` and benchmark_run(). The work is cut into iterations that are all
+ * the same, each some milliseconds in a fast interpreter, so that any number of them can be asked for and every one be
+ * checked. The same file is compiled to wasm and natively, so results may not depend on the width of a long, on the
  * order in which a C library sorts, or on contracted floating-point operations.
  */
 #ifndef GLASSBOX_BENCH_BENCHMARK_H

@@ -1,4 +1,5 @@
-/* floyd: all shortest paths of a graph (Floyd and Warshall): i32 loads, additions and a comparison that is seldom true. */
+/* floyd: all shortest paths of a graph (Floyd and Warshall): i32 loads, additions and a comparison that is seldom true.
+ */
 #include "benchmark.h"
 
 const struct benchmark benchmark = {"floyd", 70, 0x6bb498a40e01dde9};

@@ -1,4 +1,5 @@
-/* hash: a hash table with open addressing, and i64 arithmetic: insert, look up, delete, in an order that caches dislike. */
+/* hash: a hash table with open addressing, and i64 arithmetic: insert, look up, delete, in an order that caches
+ * dislike. */
 #include "benchmark.h"
 
 const struct benchmark benchmark = {"hash", 310, 0xa1f4ed07f36ebec9};

@@ -1,5 +1,5 @@
-/* json: a recursive-descent parser over a text that it has written before: branches on bytes, recursion, numbers, and a tree
- * of small nodes from an arena. */
+/* json: a recursive-descent parser over a text that it has written before: branches on bytes, recursion, numbers, and a
+ * tree of small nodes from an arena. */
 #include "benchmark.h"
 
 const struct benchmark benchmark = {"json", 370, 0x3342588e4dcbd036};

@@ -1,8 +1,8 @@
 /* The main program of every benchmark: `NAME [ITERATIONS]`.
  *
  * Runs that many iterations and compares each one's checksum with the known one; prints it; exit status 1 where it is
- * wrong. It is a translation unit of its own, so that the compiler, which cannot see that benchmark_run() gives the same
- * result each time, does not call it once for all iterations.
+ * wrong. It is a translation unit of its own, so that the compiler, which cannot see that benchmark_run() gives the
+ * same result each time, does not call it once for all iterations.
  */
 #include "benchmark.h"
 

@@ -1,5 +1,5 @@
-/* sort: memory traffic with branches that cannot be predicted: quicksort with its own stack, then a merge sort of the same
- * numbers between two arrays, then a comparison of the two. */
+/* sort: memory traffic with branches that cannot be predicted: quicksort with its own stack, then a merge sort of the
+ * same numbers between two arrays, then a comparison of the two. */
 #include "benchmark.h"
 
 const struct benchmark benchmark = {"sort", 42, 0xba7900c83e13ac2e};

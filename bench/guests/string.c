@@ -1,5 +1,5 @@
-/* string: work on bytes: a text of words is made, folded to upper case, searched, cut into words, and two of its pieces are
- * compared by edit distance. The loops are written out: a C library would bring others to each platform. */
+/* string: work on bytes: a text of words is made, folded to upper case, searched, cut into words, and two of its pieces
+ * are compared by edit distance. The loops are written out: a C library would bring others to each platform. */
 #include "benchmark.h"
 
 const struct benchmark benchmark = {"string", 150, 0x9e873194192a4153};

@@ -1,5 +1,5 @@
-/* switchvm: an interpreter in the interpreter: a stack machine with a switch in a loop (br_table), which runs a program that
- * counts primes by trial division. */
+/* switchvm: an interpreter in the interpreter: a stack machine with a switch in a loop (br_table), which runs a program
+ * that counts primes by trial division. */
 #include "benchmark.h"
 
 const struct benchmark benchmark = {"switchvm", 190, 0x5b6b69cf6671bcd9};
@@ -9,7 +9,7 @@ enum op { PUSH, LOAD, STORE, ADD, MULTIPLY, REMAINDER, LESS, JUMP, JUMP_IF_ZERO,
 enum { N, D, COUNT, VARIABLES };
 enum { PRIMES_BELOW = 2500 };
 
-/* for (n = 2; n < PRIMES_BELOW; n++) { for (d = 2; d * d <= n; d++) if (n % d == 0) goto next; count++; emit n; next: } */
+/* for (n = 2; n < PRIMES_BELOW; n++) { for (d = 2; d * d <= n; d++) if (n % d == 0) goto next; count++; emit; next: } */
 static const int32_t program[] = {
     /*  0 */ PUSH, 2, STORE, N,
     /*  4 */ LOAD, N, PUSH, PRIMES_BELOW, LESS, JUMP_IF_ZERO, 52,

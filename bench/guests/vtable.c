@@ -1,4 +1,5 @@
-/* vtable: indirect calls. Objects of several kinds in an order that cannot be predicted, each called through its table. */
+/* vtable: indirect calls. Objects of several kinds in an order that cannot be predicted, each called through its table.
+ */
 #include "benchmark.h"
 
 const struct benchmark benchmark = {"vtable", 190, 0xdc472d607fec78cf};

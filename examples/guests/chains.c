@@ -9,8 +9,8 @@
  *     chains host [ROUNDS]       main → outer_host → random_bytes → libc's getentropy → the host's random_get
  *     chains all [ROUNDS]        one after another (the default)
  *
- * In `tail`, at_tail() and after_tail() must not show: a tail call gives its frame away. Every call but those is followed
- * by work that needs its result, and so is a call in any compiler's output.
+ * In `tail`, at_tail() and after_tail() must not show: a tail call gives its frame away. Every call but those is
+ * followed by work that needs its result, and so is a call in any compiler's output.
  *
  * A round takes 0.1 to 1 ms in a fast interpreter; 200 by default. Prints checksums.
  */
@@ -48,8 +48,7 @@ NOINLINE static uint32_t outer(uint32_t value)
     return middle(value) + 3;
 }
 
-/* ---- deep: not a loop, because the addition waits for the call; the call is through a volatile pointer's value so that
- * no compiler makes a loop of it all the same ---- */
+/* ---- deep: through a volatile pointer, or the compiler makes a loop of it ---- */
 
 NOINLINE static uint32_t descend(uint32_t value, int depth);
 static uint32_t (*volatile descend_again)(uint32_t, int) = descend;

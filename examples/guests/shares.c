@@ -1,10 +1,10 @@
 /* shares: three functions whose shares of the program's time are known, so that a profile of it can be checked.
  *
- * heavy(), middling() and light() have the same loop, instruction for instruction, and run it 6, 3 and 1 times as often:
- * a flat report has to show 60 %, 30 % and 10 % of the guest's time. They are written out three times and not called
- * through one helper, because a helper would be the function that the samples fall on; each mixes in a constant of its
- * own, because a compiler may fold functions that are the same. The rounds are short beside the whole run, so that a
- * clock that changes its speed in mid-run changes the three alike.
+ * heavy(), middling() and light() have the same loop, instruction for instruction, and run it 6, 3 and 1 times as
+ * often: a flat report has to show 60 %, 30 % and 10 % of the guest's time. They are written out three times and not
+ * called through one helper, because a helper would be the function that the samples fall on; each mixes in a constant
+ * of its own, because a compiler may fold functions that are the same. The rounds are short beside the whole run, so
+ * that a clock that changes its speed in mid-run changes the three alike.
  *
  *     shares [ROUNDS]     a round takes about 0.2 ms in a fast interpreter; 5000 rounds by default
  *
