@@ -63,12 +63,16 @@ struct jitdump_line {
 
 /* How to unwind through a piece of code: the contents of two ELF sections. perf places .eh_frame at the first multiple of 8
  * after the code (counted from the code's first byte) and .eh_frame_hdr right behind it; addresses inside them are relative
- * to where they stand. */
+ * to where they stand.
+ *
+ * perf takes the addresses where it places them for part of the code, so leave them free: the next code must begin
+ * no sooner than align8(size_bytes) + eh_frame_bytes + eh_frame_hdr_bytes after this one's first byte. Where it does not,
+ * whichever was loaded later wins: perf does not unwind through the one, or does not know the beginning of the other. */
 struct jitdump_unwinding {
     const void *eh_frame; /* complete, with its terminator */
     size_t eh_frame_bytes;
     const void *eh_frame_hdr;
-    size_t eh_frame_hdr_bytes;
+    size_t eh_frame_hdr_bytes; /* not 0 */
 };
 
 /* A piece of code that is about to run. Everything is borrowed for the call. */
@@ -109,7 +113,7 @@ int jitdump_move(struct jitdump *dump, uint64_t index, const void *from, const v
  * space, so that perf meets the dump once in the life of a process. NULL: nothing happens. */
 void jitdump_close(struct jitdump *dump);
 
-/* Room for what jitdump_unwinding_frame_pointer makes. */
+/* Room for what jitdump_unwinding_frame_pointer makes, and so the distance that is enough between two pieces of code. */
 #define JITDUMP_FRAME_POINTER_BYTES 96
 
 /* Makes the unwinding of code that sets up a frame pointer first and keeps it to its end. One rule holds for all of it:
