@@ -35,7 +35,7 @@ def test(kind):
         os.kill(guest, signal.SIGKILL)
         perf.communicate(timeout=60)
         made.finish()
-        shares = {entry.columns[-1].removeprefix("[.] "): entry.share for entry in made.flat("symbol")}
+        shares = made.shares("symbol")
         print(shares)
         check(abs(shares.get("heavy", 0) - 60) < 5, f"heavy should have about 60 %: {shares}")
         if kind == "map":

@@ -23,7 +23,7 @@ def hottest_lines(made):
     """(file, line number, share), hottest first."""
     found = []
     for entry in made.flat("srcline"):
-        match = re.fullmatch(r"(.*):(\d+)", entry.columns[-1])
+        match = re.fullmatch(r"(.*):(\d+)", entry.key)
         if match:
             found.append((match.group(1), int(match.group(2)), entry.share))
     return found

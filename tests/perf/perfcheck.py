@@ -48,9 +48,9 @@ def run(command, **options):
 
 @dataclasses.dataclass
 class Entry:
-    """A line of a report's table: its share in percent, and the columns asked for."""
+    """A line of a report's table: its share in percent, and what stands in the column of the first sort key."""
     share: float
-    columns: list
+    key: str
 
 
 @dataclasses.dataclass
@@ -82,13 +82,16 @@ class Recording:
             self.perf("inject", "--jit", "-i", self.data, "-o", injected)
             self.data = injected
 
-    def flat(self, *keys, options=()):
-        """The flat report by `keys` (perf's sort keys), without the chains' shares."""
-        text = self.perf("report", "--stdio", "--no-children", "-g", "none", "-t", "\t", "-s", ",".join(keys), *options,
-                         "-i", self.data)
+    def flat(self, key):
+        """The flat report by `key` (one of perf's sort keys), without chains."""
+        text = self.perf("report", "--stdio", "--no-children", "-g", "none", "-t", "\t", "-s", key, "-i", self.data)
         lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
         rows = [[column.strip() for column in line.split("\t")] for line in lines]
-        return [Entry(float(row[0].rstrip("%")), row[1:]) for row in rows]
+        return [Entry(float(row[0].rstrip("%")), row[1].removeprefix("[.] ")) for row in rows]
+
+    def shares(self, key):
+        """The flat report as a dictionary from what `key` gives to its share."""
+        return {entry.key: entry.share for entry in self.flat(key)}
 
     def stacks(self):
         """Each sample's chain as Frames, outermost first."""
@@ -104,8 +107,15 @@ class Recording:
 @contextlib.contextmanager
 def recording(kind, guest, arguments, options=(), run_options=()):
     """A Recording of `glassbox run --perf=KIND GUEST ARGUMENTS`."""
+    with recording_of(kind, lambda folder: [GLASSBOX, "run", f"--perf={kind}", f"--perf-dir={folder}", *run_options,
+                                            GUESTS / f"{guest}.wasm", *arguments], options) as made:
+        yield made
+
+
+@contextlib.contextmanager
+def recording_of(kind, command, options=()):
+    """A Recording of what `command`, given the folder to write to, says."""
     with tempfile.TemporaryDirectory(prefix="glassbox-perf-") as folder:
         made = Recording(folder, kind)
-        made.record([GLASSBOX, "run", f"--perf={kind}", f"--perf-dir={folder}", *run_options, GUESTS / f"{guest}.wasm",
-                     *arguments], options)
+        made.record(command(folder), options)
         yield made

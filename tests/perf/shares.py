@@ -13,13 +13,12 @@ TOLERANCE = 2
 
 def test(kind):
     with recording(kind, "shares", ["12000"]) as made:
-        report = made.flat("symbol")
-        shares = {entry.columns[-1].removeprefix("[.] "): entry.share for entry in report}
+        shares = made.shares("symbol")
         print(shares)
         for name, expected in EXPECTED.items():
             share = shares.get(name, 0)
             check(abs(share - expected) <= TOLERANCE, f"{name} has {share} %, should have {expected} %: {shares}")
-        dsos = {entry.columns[0]: entry.share for entry in made.flat("dso")}
+        dsos = made.shares("dso")
         print(dsos)
         interpreter = dsos.get(GLASSBOX.rsplit("/", 1)[-1], 0)
         check(interpreter < 1, f"{interpreter} % of the samples are in the interpreter's own code")
