@@ -37,6 +37,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(default)
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -70,15 +72,15 @@ struct elfimage_line {
  * -ENOENT, -ENOTDIR, -EACCES, -EROFS, ...  as open(2) says of the directory
  * -EPERM         the directory is mounted noexec, or a security module refuses executable memory
  * -EMFILE, -ENFILE  no descriptor left (an image holds one)
- * -EFBIG         the file-size limit (ulimit -f) is below the image's apparent size, about 5 times the capacity
+ * -EFBIG         the file-size limit (ulimit -f) is below the capacity
  * -ENOSPC        the disk is full
  * -ENOMEM        address space or memory */
 int elfimage_create(const char *directory, const char *stem, size_t capacity_bytes, struct elfimage **image)
     __attribute__((warn_unused_result));
 
 /* Hands out the next `size_bytes` (rounded up to pages) of code memory. Its disk blocks are allocated here, so that
- * writing to it cannot fail later (a full disk would else be a SIGBUS). It is never given back: what ran there must
- * stay readable for perf.
+ * writing to it cannot fail later (a full disk would else be a SIGBUS): ask for what is needed soon, a MiB rather than
+ * the whole capacity. It is never given back: what ran there must stay readable for perf.
  *
  * -ENOBUFS  the capacity is used up: create another image
  * -ENOSPC, -EDQUOT  the disk is full
@@ -95,8 +97,7 @@ int elfimage_reserve(struct elfimage *image, size_t size_bytes, struct elfimage_
  * terminal of whoever reads the report.
  *
  * -EINVAL   not inside this image's reserved code, size 0, empty name, lines not ascending or beyond the function
- * -ENOBUFS  the room for symbols or lines (see docs/formats/elf-image.md) is used up
- * -ENOSPC, -EDQUOT  the disk is full
+ * -ENOSPC, -EDQUOT, -EFBIG, -ENOMEM  no room for symbol or lines
  * -ECHILD   forked; -ESHUTDOWN after elfimage_finish */
 int elfimage_add(struct elfimage *image, const void *address, size_t size_bytes, const char *name,
                  const struct elfimage_line *lines, size_t line_count) __attribute__((warn_unused_result));
@@ -121,4 +122,7 @@ const char *elfimage_status_text(int status);
 #ifdef __cplusplus
 }
 #endif
+
+#pragma GCC visibility pop
+
 #endif
