@@ -17,8 +17,6 @@
  * section has its count of functions, and sequences that begin outside the section are skipped whole. Rows with line 0
  * (code that belongs to no line) are left out: what stands before them reaches over them, since perf would show them as
  * nothing at all.
- *
- * libdw makes names absolute with DW_AT_comp_dir as it reads.
  */
 #include "profile/lines.h"
 
@@ -27,6 +25,7 @@
 #include <elfutils/libdw.h>
 #include <errno.h>
 #include <libelf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,14 +116,13 @@ static void *image_create(const struct vm_module *module, size_t *image_bytes)
 
 /* ---- reading ---- */
 
-/* The distinct file names of all units. Units repeat the names of headers, so a name is looked up by its text once for each
- * unit, and by libdw's pointer for each row. */
+/* The distinct file names of all units, found by their text. A row names its file by an index into its unit's table, which is
+ * looked up here once for each unit. */
 struct file_table {
     struct profile_lines *lines;
     uint32_t *slots; /* open addressing; 0: free, else index + 1 */
     size_t slot_count;
-    const char *last_name; /* libdw's pointer, alive until dwarf_end */
-    uint32_t last_file;
+    struct vec of_unit; /* of uint32_t: by the unit's index, the index here + 1; 0: not looked up yet */
 };
 
 static uint64_t hash_text(const char *text)
@@ -158,29 +156,58 @@ static bool file_table_grow(struct file_table *table)
     return true;
 }
 
-/* The index of `name`, or NO_FILE where memory is short. */
-static uint32_t file_index(struct file_table *table, const char *name)
+/* The index of `name`, which is taken over, or NO_FILE where memory is short. */
+static uint32_t intern_file(struct file_table *table, char *name)
 {
-    if (name == table->last_name)
-        return table->last_file;
-    if (table->lines->files.count * 2 >= table->slot_count && !file_table_grow(table))
+    if (table->lines->files.count * 2 >= table->slot_count && !file_table_grow(table)) {
+        free(name);
         return NO_FILE;
+    }
     size_t at = hash_text(name) & (table->slot_count - 1);
     while (table->slots[at] && strcmp(file_at(table->lines, table->slots[at] - 1), name) != 0)
         at = (at + 1) & (table->slot_count - 1);
-    if (!table->slots[at]) {
-        char *copy = strdup(name);
-        char **place = copy ? vec_push(&table->lines->files) : NULL;
-        if (!place) {
-            free(copy);
-            return NO_FILE;
-        }
-        *place = copy;
-        table->slots[at] = (uint32_t)table->lines->files.count;
+    if (table->slots[at]) {
+        free(name);
+        return table->slots[at] - 1;
     }
-    table->last_name = name;
-    table->last_file = table->slots[at] - 1;
-    return table->last_file;
+    char **place = vec_push(&table->lines->files);
+    if (!place) {
+        free(name);
+        return NO_FILE;
+    }
+    *place = name;
+    table->slots[at] = (uint32_t)table->lines->files.count;
+    return table->slots[at] - 1;
+}
+
+/* A unit names files relative to the folder in which the compiler ran. libdw joins them only in part. NULL: no memory. */
+static char *absolute_name(const char *folder, const char *name)
+{
+    if (name[0] == '/' || !folder || folder[0] == '\0')
+        return strdup(name);
+    while (name[0] == '.' && name[1] == '/')
+        name += 2;
+    char *joined = NULL;
+    return asprintf(&joined, "%s/%s", folder, name) < 0 ? NULL : joined;
+}
+
+/* The index of a row's file, NO_FILE where memory is short. *is_known: the row has one. */
+static uint32_t file_of(struct file_table *table, Dwarf_Line *line, const char *folder, bool *is_known)
+{
+    Dwarf_Files *files = NULL;
+    size_t index = 0;
+    *is_known = dwarf_line_file(line, &files, &index) == 0;
+    const char *name = *is_known ? dwarf_filesrc(files, index, NULL, NULL) : NULL;
+    *is_known = name != NULL;
+    if (!name || (index >= table->of_unit.count &&
+                  !vec_append(&table->of_unit, NULL, index + 1 - table->of_unit.count)))
+        return NO_FILE;
+    uint32_t *known = vec_at(&table->of_unit, index);
+    if (*known == 0) {
+        char *absolute = absolute_name(folder, name);
+        *known = absolute ? intern_file(table, absolute) + 1 : 0;
+    }
+    return *known - 1;
 }
 
 /* Whether a sequence may begin here. */
@@ -207,6 +234,9 @@ static int read_unit(Dwarf_Die *unit, uint32_t code_size_bytes, struct profile_l
     size_t count = 0;
     if (dwarf_getsrclines(unit, &source, &count) != 0)
         return 0; /* damaged or absent: the other units are as good as before */
+    Dwarf_Attribute attribute;
+    const char *folder = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
+    files->of_unit.count = 0;
     bool is_start = true;
     bool is_skipped = false;
     for (size_t i = 0; i < count; i++) {
@@ -222,9 +252,11 @@ static int read_unit(Dwarf_Die *unit, uint32_t code_size_bytes, struct profile_l
         is_start = is_end;
         if (is_skipped || address > code_size_bytes || (!is_end && number <= 0))
             continue;
-        const char *name = is_end ? NULL : dwarf_linesrc(line, NULL, NULL);
-        uint32_t file = name ? file_index(files, name) : NO_FILE;
-        if ((name && file == NO_FILE) || !append_row(lines, (struct row){(uint32_t)address, (uint32_t)number, file}))
+        bool has_file = false;
+        uint32_t file = is_end ? NO_FILE : file_of(files, line, folder, &has_file);
+        if (!is_end && !has_file)
+            continue;
+        if ((has_file && file == NO_FILE) || !append_row(lines, (struct row){(uint32_t)address, (uint32_t)number, file}))
             return -ENOMEM;
     }
     return 0;
@@ -251,7 +283,7 @@ static bool is_sorted(const struct profile_lines *lines)
 
 static int read_units(Dwarf *dwarf, uint32_t code_size_bytes, struct profile_lines *lines)
 {
-    struct file_table files = {.lines = lines};
+    struct file_table files = {.lines = lines, .of_unit = VEC_INIT(sizeof(uint32_t))};
     Dwarf_CU *unit = NULL;
     int result = 0;
     Dwarf_Die die;
@@ -260,6 +292,7 @@ static int read_units(Dwarf *dwarf, uint32_t code_size_bytes, struct profile_lin
         if (type == DW_UT_compile)
             result = read_unit(&die, code_size_bytes, lines, &files);
     free(files.slots);
+    vec_fini(&files.of_unit);
     /* Units come in link order, so there is mostly nothing to sort. */
     if (result == 0 && !is_sorted(lines))
         qsort(lines->rows.data, lines->rows.count, sizeof(struct row), compare_rows);
