@@ -270,6 +270,11 @@ struct wasm_instruction {
 /* Decodes the instruction at `offset` of code that has been validated: no checks. Returns the offset after it. */
 uint32_t wasm_decode(const struct wasm_module *module, uint32_t offset, struct wasm_instruction *instruction);
 
+/* Writes the instruction at `offset` of validated code as the text format has it ("i32.add", "local.get 3",
+ * "i32.load offset=8", "call $fib"): one line of printable ASCII, NUL-terminated, cut at `capacity`, whatever the module's
+ * names are. Returns the offset after it. */
+uint32_t wasm_listing(const struct wasm_module *module, uint32_t offset, char *text, size_t capacity);
+
 /* LEB128 in validated bytes: advance *at. */
 uint32_t wasm_leb_u32(const uint8_t **at);
 
