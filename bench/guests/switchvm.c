@@ -9,7 +9,7 @@ enum op { PUSH, LOAD, STORE, ADD, MULTIPLY, REMAINDER, LESS, JUMP, JUMP_IF_ZERO,
 enum { N, D, COUNT, VARIABLES };
 enum { PRIMES_BELOW = 2500 };
 
-/* for (n = 2; n < PRIMES_BELOW; n++) { for (d = 2; d * d <= n; d++) if (n % d == 0) goto next; count++; emit; next: } */
+/* for (n = 2; n < PRIMES_BELOW; n++) { for (d = 2; d * d <= n; d++) if (n % d == 0) goto next; count++; next: } */
 static const int32_t program[] = {
     /*  0 */ PUSH, 2, STORE, N,
     /*  4 */ LOAD, N, PUSH, PRIMES_BELOW, LESS, JUMP_IF_ZERO, 52,

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""What of the house style a script can see: lengths of lines and files, blanks, the essay that opens a .c file."""
+
+import subprocess
+import sys
+
+from rooms import TREE, report
+
+COLUMNS, LINES = 120, 1000
+TEXT = (".c", ".h", ".def", ".S", ".py", ".sh", ".cmake", ".txt", ".rb")
+
+
+def problems_of(path):
+    name, text = path.relative_to(TREE), path.read_text()
+    lines = text.split("\n")
+    if len(lines) > LINES + 1:
+        yield f"{name}: {len(lines) - 1} lines"
+    if text and not text.endswith("\n"):
+        yield f"{name}: no newline at its end"
+    if path.suffix == ".c" and not text.startswith("/*"):
+        yield f"{name}:1: opens without saying what it is"
+    for number, line in enumerate(lines, 1):
+        if len(line) > COLUMNS:
+            yield f"{name}:{number}: {len(line)} columns"
+        if line != line.rstrip():
+            yield f"{name}:{number}: blanks at its end"
+        if "\t" in line:
+            yield f"{name}:{number}: a tab"
+
+
+def main():
+    tracked = subprocess.run(["git", "-C", TREE, "ls-files", "-z"], capture_output=True, text=True)
+    if tracked.returncode:
+        print("skip: not a git checkout: " + tracked.stderr.strip())
+        return 77
+    paths = [TREE / name for name in tracked.stdout.split("\0") if name.endswith(TEXT)]
+    return report([problem for path in paths if path.exists() for problem in problems_of(path)])
+
+
+sys.exit(main())
