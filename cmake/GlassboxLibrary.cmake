@@ -39,7 +39,7 @@ function(glassbox_library name)
     set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${name}_objects>)
     target_link_libraries(${target} PUBLIC ${arg_LINK})
-    target_link_options(${target} PUBLIC $<TARGET_PROPERTY:${name}_objects,INTERFACE_LINK_OPTIONS>)
+    target_link_options(${target} PUBLIC $<BUILD_INTERFACE:$<TARGET_PROPERTY:${name}_objects,INTERFACE_LINK_OPTIONS>>)
     target_include_directories(${target} PUBLIC
       $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   endforeach()
