@@ -1,8 +1,8 @@
 #!/bin/sh
 # install-deps.sh: installs the Debian packages that the tree is built and tested with, where they are missing.
 #
-# This is the one list of them; README.md's table, which says what each is for, is checked against it. All of them are in
-# Debian 12 itself. Does nothing, and needs no network, where all are there.
+# This is the one list of them; README.md's table, which says what each is for, is checked against it. All of them are
+# in Debian 12 itself. Does nothing, and needs no network, where all are there.
 
 set -eu
 

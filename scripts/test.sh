@@ -1,6 +1,6 @@
 #!/bin/sh
-# test.sh [CTEST OPTION...]: installs what is missing, builds the release preset, runs every test, and ends with ctest's own
-# summary and exit status. `scripts/test.sh -R perf/` runs the tests of that name.
+# test.sh [CTEST OPTION...]: installs what is missing, builds the release preset, runs every test, and ends with ctest's
+# own summary and exit status. `scripts/test.sh -R perf/` runs the tests of that name.
 #
 # One test at a time: many of them measure where the time goes, and would measure one another.
 

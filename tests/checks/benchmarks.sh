@@ -1,5 +1,6 @@
 #!/bin/sh
-# benchmarks.sh MODE: every benchmark gives its known result, by --dispatch=MODE. One iteration each; no time is measured.
+# benchmarks.sh MODE: every benchmark gives its known result, by --dispatch=MODE. One iteration each; no time is
+# measured.
 set -u
 status=0 count=0
 for module in "$GLASSBOX_GUESTS"/bench-*.wasm; do

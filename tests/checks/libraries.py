@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """libraries.py ROOM ARCHIVE...: what a room's static libraries define and need.
 
-External symbols bear the room's prefix; writable data is in rooms.py's list; nothing prints, exits or aborts (assert, which
-is compiled out of a release, excepted).
+External symbols bear the room's prefix; writable data is in rooms.py's list; nothing prints, exits or aborts (assert,
+which is compiled out of a release, excepted).
 """
 
 import subprocess
@@ -10,8 +10,8 @@ import sys
 
 from rooms import ROOMS, report
 
-FORBIDDEN = {"exit", "_exit", "_Exit", "quick_exit", "abort", "printf", "vprintf", "puts", "putchar", "perror", "stdout",
-             "stderr", "err", "errx", "warn", "warnx", "error"}
+FORBIDDEN = {"exit", "_exit", "_Exit", "quick_exit", "abort", "printf", "vprintf", "puts", "putchar", "perror",
+             "stdout", "stderr", "err", "errx", "warn", "warnx", "error"}
 
 
 def symbols(archive):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""README.md's table of dependencies names the packages that scripts/install-deps.sh installs, all of them and no other."""
+"""README.md's table of dependencies names exactly the packages that scripts/install-deps.sh installs."""
 
 import re
 import sys
