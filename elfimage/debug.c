@@ -134,7 +134,7 @@ static void put_sequence(struct writer *writer, uint64_t address, uint64_t size_
 {
     struct files files = {.count = 0};
     const char *path = NULL;
-    uint32_t line = 1, offset = 0, file = 1;
+    uint32_t line = 1, offset = 0;
 
     put_byte(writer, EXTENDED_OPCODE);
     put_byte(writer, 1 + sizeof(address));
@@ -147,11 +147,8 @@ static void put_sequence(struct writer *writer, uint64_t address, uint64_t size_
         if (lines[i].file != path) {
             path = lines[i].file;
             const uint32_t number = file_number(&files, writer, path);
-            if (number != file) {
-                put_byte(writer, DW_LNS_set_file);
-                put_uleb128(writer, number);
-                file = number;
-            }
+            put_byte(writer, DW_LNS_set_file); /* also where it is 1, the initial value: binutils looks files up here */
+            put_uleb128(writer, number);
         }
         put_row(writer, lines[i].offset - offset, (int64_t)lines[i].line - line);
         offset = lines[i].offset;

@@ -4,20 +4,23 @@
  * mapped from a file that is written while the code runs:
  *
  *     file      | head | .text .................... | .symtab | .debug_* | .strtab |
- *     head       RW                                                                    constants and section headers
- *     write             RW                                                             code is written here
- *     execute    R-X-------------------------------                                    and runs here: mapped once
- *     tables                                          RW        RW         RW          grow with every function
+ *     execute    R-X-------------------------------                                  code runs here; mapped once, for good
+ *     write             RW                                                           code is written here
+ *     head       RW                                                                  constants and section headers
  *
- * Publishing a function appends to the tables, what is referred to before what refers to it, and makes each append
- * visible by one aligned store of the section's size. A table that is full is copied to a place twice as large at the
- * end of the file, and elfimage_finish() copies all of them down behind the code; such a move takes effect by the store
- * of e_shoff that exchanges the two section header tables. There is no moment at which the file is not whole, so nothing
- * has to happen at exit, and a killed process loses nothing. What a table leaves behind when it grows stays in the file
- * until elfimage_finish(): a reader that has just read the section headers still finds it.
+ * Publishing a function appends to the tables with pwrite(), and makes that part of the file by aligned stores of the
+ * sections' sizes, first of what is referred to, then of what refers to it. A table that is full is copied to a place
+ * twice as large at the end of the file, and elfimage_finish() copies all of them down behind the code; such a move takes
+ * effect by the store of e_shoff that exchanges the two section header tables. There is no moment at which the file is
+ * not whole, so nothing has to happen at exit, and a killed process loses nothing. What a table leaves behind when it
+ * grows stays in the file until elfimage_finish(): a reader that has just read the section headers still finds it.
  *
- * Pages of a file's hole need disk blocks when they are first written, and a full disk makes that write a SIGBUS. Each
- * range is therefore allocated by posix_fallocate() before it is touched.
+ * The executable view is the lowest of the three in memory: perf's DWARF unwinder takes the lowest mapping of a file for
+ * the address of its first byte, and with --call-graph dwarf it knows the writable ones too. That is also why the tables
+ * are not mapped.
+ *
+ * Pages of a file's hole need disk blocks when they are first written, and a full disk makes that write a SIGBUS. What
+ * is mapped writable is therefore allocated by posix_fallocate() before it is touched.
  *
  * Rejected: writing the file at exit (killed processes leave nothing); reserving room for all tables at creation (perf
  * copies the image, holes written out, into ~/.debug where it cannot link it); a memfd (perf cannot open it later); one
@@ -47,6 +50,7 @@
 
 #define SAME_NAMES_MAX 1000
 
+/* The index of a section in struct elfimage.tables. */
 enum table_kind {
 #define HEAD_SECTION(...)
 #define TEXT_SECTION(...)
@@ -68,20 +72,19 @@ static const enum section table_sections[TABLE_COUNT] = {
 #undef TABLE_SECTION
 };
 
-/* A section that grows. All of its capacity is allocated on disk. */
+/* A section that grows, where it is in the file, and how much of the file is set aside for it. */
 struct table {
-    uint8_t *bytes;
+    uint64_t file_offset;
     size_t size;
     size_t capacity;
-    uint64_t file_offset;
 };
 
 struct elfimage {
     /* Constant after elfimage_create. */
     int fd;
-    pid_t *owner; /* a page of its own, zeroed in a forked child */
-    const uint8_t *execute; /* of the whole file up to the end of .text */
-    uint8_t *write;         /* of .text */
+    pid_t *owner;        /* a page of its own, zeroed in a forked child */
+    uint8_t *execute;    /* of the whole file up to the end of .text; `write` and `head` follow it in memory */
+    uint8_t *write;      /* of .text */
     struct image_head *head;
     size_t capacity_bytes;
     size_t page_bytes;
@@ -94,6 +97,8 @@ struct elfimage {
     size_t published_bytes; /* up to the end of the last function */
     uint64_t file_bytes;
     struct table tables[TABLE_COUNT];
+    uint8_t *line_program; /* the last one written, and room for the next */
+    size_t line_program_capacity;
 };
 
 static size_t round_up(size_t size, size_t grain)
@@ -103,47 +108,58 @@ static size_t round_up(size_t size, size_t grain)
 
 /* ---- the file ---- */
 
+/* Past the limit the kernel does not return an error, it sends SIGXFSZ. */
+static bool is_within_limit(uint64_t file_bytes)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || file_bytes <= limit.rlim_cur;
+}
+
 /* Makes sure that [offset, offset + size) exists on disk. */
 static int allocate(const struct elfimage *image, uint64_t offset, uint64_t size)
 {
-    struct rlimit limit;
-
-    /* Past this limit the kernel does not return an error, it sends SIGXFSZ. */
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && offset + size > limit.rlim_cur)
-        return -EFBIG;
-
     int error;
+
+    if (!is_within_limit(offset + size))
+        return -EFBIG;
     do
         error = posix_fallocate(image->fd, (off_t)offset, (off_t)size);
     while (error == EINTR);
     return -error;
 }
 
-static int map_writable(const struct elfimage *image, uint64_t offset, size_t size, void **view)
+static int write_all(const struct elfimage *image, const void *bytes, size_t size, uint64_t offset)
 {
-    void *address = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, image->fd, (off_t)offset);
-    if (address == MAP_FAILED)
-        return -errno;
-    if (madvise(address, size, MADV_DONTFORK) != 0) {
-        int status = -errno;
-        munmap(address, size);
-        return status;
-    }
-    *view = address;
-    return 0;
-}
-
-static int write_all(const struct elfimage *image, const uint8_t *bytes, size_t size, uint64_t offset)
-{
-    while (size > 0) {
-        ssize_t written = pwrite(image->fd, bytes, size, (off_t)offset);
+    for (const uint8_t *rest = bytes; size > 0;) {
+        ssize_t written = pwrite(image->fd, rest, size, (off_t)offset);
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
             return written < 0 ? -errno : -EIO;
-        bytes += written;
+        rest += written;
         offset += (uint64_t)written;
         size -= (size_t)written;
+    }
+    return 0;
+}
+
+/* Copies within the file; the ranges do not overlap. */
+static int copy_range(const struct elfimage *image, uint64_t from, uint64_t to, size_t size)
+{
+    uint8_t buffer[16384];
+
+    while (size > 0) {
+        ssize_t got = pread(image->fd, buffer, size < sizeof(buffer) ? size : sizeof(buffer), (off_t)from);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got < 0 ? -errno : -EIO;
+        int status = write_all(image, buffer, (size_t)got, to);
+        if (status != 0)
+            return status;
+        from += (uint64_t)got;
+        to += (uint64_t)got;
+        size -= (size_t)got;
     }
     return 0;
 }
@@ -169,11 +185,6 @@ static int open_file(struct elfimage *image, const char *directory, const char *
 
 /* ---- tables ---- */
 
-static uint64_t *table_size_field(struct elfimage *image, enum table_kind kind)
-{
-    return &elfimage_layout_shdrs(image->head)[table_sections[kind]].sh_size;
-}
-
 /* Lets the section header point to where the table's bytes now are as well. */
 static void table_point(struct elfimage *image, enum table_kind kind, uint64_t file_offset)
 {
@@ -194,93 +205,111 @@ static int table_reserve(struct elfimage *image, enum table_kind kind, size_t si
 
     const size_t needed = round_up(table->size + size, IMAGE_GRAIN);
     const size_t capacity = needed > 2 * table->capacity ? needed : 2 * table->capacity;
-    if (capacity > UINT32_MAX) /* offsets into .strtab and DWARF's sections have 32 bits */
+    /* Offsets into .strtab and the sections of DWARF have 32 bits. */
+    if (capacity > UINT32_MAX || !is_within_limit(image->file_bytes + capacity))
         return -EFBIG;
 
-    void *bytes = NULL;
-    int status = allocate(image, image->file_bytes, capacity);
-    if (status == 0)
-        status = map_writable(image, image->file_bytes, capacity, &bytes);
+    int status = copy_range(image, table->file_offset, image->file_bytes, table->size);
     if (status != 0)
         return status;
-
-    if (table->size > 0) {
-        memcpy(bytes, table->bytes, table->size);
-        munmap(table->bytes, table->capacity);
-    }
-    table->bytes = bytes;
     table->capacity = capacity;
     table_point(image, kind, image->file_bytes);
     image->file_bytes += capacity;
     return 0;
 }
 
-/* Makes `size` bytes, which are already in place, part of the section. Release: who sees the size sees the bytes. */
-static void table_publish(struct elfimage *image, enum table_kind kind, size_t size)
+/* Writes behind the table's end, not yet part of the section. */
+static int table_write(struct elfimage *image, enum table_kind kind, const void *bytes, size_t size)
 {
-    image->tables[kind].size += size;
-    __atomic_store_n(table_size_field(image, kind), image->tables[kind].size, __ATOMIC_RELEASE);
+    int status = table_reserve(image, kind, size);
+    if (status != 0)
+        return status;
+    return write_all(image, bytes, size, image->tables[kind].file_offset + image->tables[kind].size);
 }
 
-static void table_append(struct elfimage *image, enum table_kind kind, const void *bytes, size_t size)
+/* Makes what table_write() wrote part of the section. Release: who sees the size sees the bytes. */
+static void table_publish(struct elfimage *image, enum table_kind kind, size_t size)
 {
-    struct table *table = &image->tables[kind];
-    memcpy(table->bytes + table->size, bytes, size);
-    table_publish(image, kind, size);
+    Elf64_Shdr *shdr = &elfimage_layout_shdrs(image->head)[table_sections[kind]];
+
+    image->tables[kind].size += size;
+    __atomic_store_n(&shdr->sh_size, image->tables[kind].size, __ATOMIC_RELEASE);
 }
 
 /* ---- create ---- */
 
-static int write_head(struct elfimage *image)
+static size_t execute_bytes(const struct elfimage *image)
 {
+    return IMAGE_TEXT_OFFSET + image->capacity_bytes;
+}
+
+static size_t views_bytes(const struct elfimage *image)
+{
+    return execute_bytes(image) + image->capacity_bytes + IMAGE_GRAIN;
+}
+
+/* Maps a part of the file in the place that map_views() took for it. */
+static int map_view(const struct elfimage *image, void *address, size_t size, int protection, uint64_t offset)
+{
+    if (mmap(address, size, protection, MAP_SHARED | MAP_FIXED, image->fd, (off_t)offset) == MAP_FAILED)
+        return -errno;
+    if ((protection & PROT_WRITE) != 0 && madvise(address, size, MADV_DONTFORK) != 0)
+        return -errno;
+    return 0;
+}
+
+static int map_views(struct elfimage *image)
+{
+    void *place = mmap(NULL, views_bytes(image), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (place == MAP_FAILED)
+        return -errno;
+    image->execute = place;
+    image->write = image->execute + execute_bytes(image);
+    image->head = (struct image_head *)(image->write + image->capacity_bytes);
+
+    /* The head's contents come before the executable view: perf record --buildid-mmap reads the build-id then. */
     uint8_t build_id[BUILD_ID_BYTES];
     ssize_t got;
-
-    /* Unique to this image, so that perf's cache never takes it for another run's. */
     do
         got = getrandom(build_id, sizeof(build_id), 0);
     while (got < 0 && errno == EINTR);
     if (got != sizeof(build_id))
         return got < 0 ? -errno : -EIO;
 
-    void *head = NULL;
     int status = allocate(image, 0, sizeof(struct image_head));
     if (status == 0)
-        status = map_writable(image, 0, sizeof(struct image_head), &head);
+        status = map_view(image, image->head, IMAGE_GRAIN, PROT_READ | PROT_WRITE, 0);
     if (status != 0)
         return status;
-    image->head = head;
     elfimage_layout_init(image->head, image->capacity_bytes, build_id);
-    return 0;
+
+    status = map_view(image, image->execute, execute_bytes(image), PROT_READ | PROT_EXEC, 0);
+    if (status == 0)
+        status = map_view(image, image->write, image->capacity_bytes, PROT_READ | PROT_WRITE, IMAGE_TEXT_OFFSET);
+    return status;
 }
 
 static int create_tables(struct elfimage *image)
 {
     static const Elf64_Sym null_symbol;
 
-    image->file_bytes = IMAGE_TEXT_OFFSET + image->capacity_bytes;
+    image->file_bytes = execute_bytes(image);
     for (int kind = 0; kind < TABLE_COUNT; kind++) {
         int status = table_reserve(image, kind, IMAGE_GRAIN);
         if (status != 0)
             return status;
     }
-    table_append(image, TABLE_STRTAB, "", 1);
-    table_append(image, TABLE_SYMTAB, &null_symbol, sizeof(null_symbol));
-    return 0;
-}
-
-static int map_code(struct elfimage *image)
-{
-    const size_t size = IMAGE_TEXT_OFFSET + image->capacity_bytes;
-    void *execute = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_SHARED, image->fd, 0);
-    if (execute == MAP_FAILED)
+    if (ftruncate(image->fd, (off_t)image->file_bytes) != 0)
         return -errno;
-    image->execute = execute;
 
-    void *write = NULL;
-    int status = map_writable(image, IMAGE_TEXT_OFFSET, image->capacity_bytes, &write);
-    image->write = write;
-    return status;
+    int status = table_write(image, TABLE_STRTAB, "", 1);
+    if (status == 0)
+        status = table_write(image, TABLE_SYMTAB, &null_symbol, sizeof(null_symbol));
+    if (status != 0)
+        return status;
+    table_publish(image, TABLE_STRTAB, 1);
+    table_publish(image, TABLE_SYMTAB, sizeof(null_symbol));
+    return 0;
 }
 
 static int map_owner(struct elfimage *image)
@@ -298,25 +327,18 @@ static bool is_owner(const struct elfimage *image)
     return *image->owner == getpid();
 }
 
-/* Unmaps and frees whatever of the image exists in this process. */
+/* Unmaps and frees whatever of the image exists in this process. In a child the place of the writable views may by now be
+ * somebody else's. */
 static void release(struct elfimage *image)
 {
-    if (image->owner != NULL && is_owner(image)) {
-        for (int kind = 0; kind < TABLE_COUNT; kind++)
-            if (image->tables[kind].bytes != NULL)
-                munmap(image->tables[kind].bytes, image->tables[kind].capacity);
-        if (image->write != NULL)
-            munmap(image->write, image->capacity_bytes);
-        if (image->head != NULL)
-            munmap(image->head, sizeof(struct image_head));
-    }
     if (image->execute != NULL)
-        munmap((void *)image->execute, IMAGE_TEXT_OFFSET + image->capacity_bytes);
+        munmap(image->execute, is_owner(image) ? views_bytes(image) : execute_bytes(image));
     if (image->owner != NULL)
         munmap(image->owner, image->page_bytes);
     if (image->fd >= 0)
         close(image->fd);
     pthread_mutex_destroy(&image->lock);
+    free(image->line_program);
     free(image);
 }
 
@@ -337,10 +359,7 @@ int elfimage_create(const char *directory, const char *stem, size_t capacity_byt
     if (status == 0)
         status = open_file(made, directory, stem);
     if (status == 0) {
-        /* The head comes before the executable view: `perf record --buildid-mmap` reads the build-id at that moment. */
-        status = write_head(made);
-        if (status == 0)
-            status = map_code(made);
+        status = map_views(made);
         if (status == 0)
             status = create_tables(made);
         if (status != 0)
@@ -400,20 +419,20 @@ static bool lines_are_valid(const struct elfimage_line *lines, size_t line_count
     return true;
 }
 
-/* Puts the line number program behind the end of .debug_line, not yet part of it. */
-static int stage_lines(struct elfimage *image, uint64_t address, size_t size_bytes, const struct elfimage_line *lines,
-                       size_t line_count, size_t *program_bytes)
+/* Writes the line number program into image->line_program. */
+static int encode_lines(struct elfimage *image, uint64_t address, size_t size_bytes, const struct elfimage_line *lines,
+                        size_t line_count, size_t *program_bytes)
 {
-    struct table *table = &image->tables[TABLE_DEBUG_LINE];
-
     for (;;) {
-        const size_t room = table->capacity - table->size;
-        *program_bytes = elfimage_debug_line(table->bytes + table->size, room, address, size_bytes, lines, line_count);
-        if (*program_bytes <= room)
+        *program_bytes = elfimage_debug_line(image->line_program, image->line_program_capacity, address, size_bytes,
+                                             lines, line_count);
+        if (*program_bytes <= image->line_program_capacity)
             return 0;
-        int status = table_reserve(image, TABLE_DEBUG_LINE, *program_bytes);
-        if (status != 0)
-            return status;
+        void *larger = realloc(image->line_program, *program_bytes);
+        if (larger == NULL)
+            return -ENOMEM;
+        image->line_program = larger;
+        image->line_program_capacity = *program_bytes;
     }
 }
 
@@ -422,21 +441,6 @@ static int add_locked(struct elfimage *image, uint64_t address, size_t size_byte
 {
     const size_t name_bytes = strlen(name) + 1;
     size_t program_bytes = 0;
-
-    /* First whatever can fail. */
-    int status = table_reserve(image, TABLE_STRTAB, name_bytes);
-    if (status == 0)
-        status = table_reserve(image, TABLE_SYMTAB, sizeof(Elf64_Sym));
-    if (status == 0 && line_count > 0) {
-        status = table_reserve(image, TABLE_DEBUG_INFO, sizeof(struct debug_unit));
-        if (status == 0)
-            status = table_reserve(image, TABLE_DEBUG_ARANGES, sizeof(struct debug_arange));
-        if (status == 0)
-            status = stage_lines(image, address, size_bytes, lines, line_count, &program_bytes);
-    }
-    if (status != 0)
-        return status;
-
     const Elf64_Sym symbol = {
         .st_name = (uint32_t)image->tables[TABLE_STRTAB].size,
         .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
@@ -444,17 +448,33 @@ static int add_locked(struct elfimage *image, uint64_t address, size_t size_byte
         .st_value = address,
         .st_size = size_bytes,
     };
-    table_append(image, TABLE_STRTAB, name, name_bytes);
-    if (line_count > 0) {
-        const uint32_t stmt_list = (uint32_t)image->tables[TABLE_DEBUG_LINE].size;
-        const uint32_t unit_offset = (uint32_t)image->tables[TABLE_DEBUG_INFO].size;
-        const struct debug_unit unit = elfimage_debug_unit(address, (uint32_t)size_bytes, stmt_list);
-        const struct debug_arange arange = elfimage_debug_arange(address, size_bytes, unit_offset);
-        table_publish(image, TABLE_DEBUG_LINE, program_bytes);
-        table_append(image, TABLE_DEBUG_INFO, &unit, sizeof(unit));
-        table_append(image, TABLE_DEBUG_ARANGES, &arange, sizeof(arange));
+    const struct debug_unit unit =
+        elfimage_debug_unit(address, (uint32_t)size_bytes, (uint32_t)image->tables[TABLE_DEBUG_LINE].size);
+    const struct debug_arange arange =
+        elfimage_debug_arange(address, size_bytes, (uint32_t)image->tables[TABLE_DEBUG_INFO].size);
+
+    int status = table_write(image, TABLE_STRTAB, name, name_bytes);
+    if (status == 0)
+        status = table_write(image, TABLE_SYMTAB, &symbol, sizeof(symbol));
+    if (status == 0 && line_count > 0) {
+        status = encode_lines(image, address, size_bytes, lines, line_count, &program_bytes);
+        if (status == 0)
+            status = table_write(image, TABLE_DEBUG_LINE, image->line_program, program_bytes);
+        if (status == 0)
+            status = table_write(image, TABLE_DEBUG_INFO, &unit, sizeof(unit));
+        if (status == 0)
+            status = table_write(image, TABLE_DEBUG_ARANGES, &arange, sizeof(arange));
     }
-    table_append(image, TABLE_SYMTAB, &symbol, sizeof(symbol));
+    if (status != 0)
+        return status;
+
+    table_publish(image, TABLE_STRTAB, name_bytes);
+    if (line_count > 0) {
+        table_publish(image, TABLE_DEBUG_LINE, program_bytes);
+        table_publish(image, TABLE_DEBUG_INFO, sizeof(unit));
+        table_publish(image, TABLE_DEBUG_ARANGES, sizeof(arange));
+    }
+    table_publish(image, TABLE_SYMTAB, sizeof(symbol));
     return 0;
 }
 
@@ -505,8 +525,8 @@ static enum table_kind first_table(const struct elfimage *image, uint64_t from)
     return first;
 }
 
-/* Copies the tables down to `end`, each to just after the one before. A table stays where it is if it would meet its own
- * old place; since the order in the file is kept, it cannot meet one that is still to be moved. */
+/* Copies the tables down to `end`, each to just after the one before. A table stays where it is if it would meet its
+ * own old place; since the order in the file is kept, it cannot meet one that is still to be moved. */
 static int move_tables(struct elfimage *image, uint64_t *end)
 {
     uint64_t from = 0;
@@ -514,7 +534,7 @@ static int move_tables(struct elfimage *image, uint64_t *end)
         const struct table *table = &image->tables[kind];
         from = table->file_offset + 1;
         if (*end + table->size <= table->file_offset) {
-            int status = write_all(image, table->bytes, table->size, *end);
+            int status = copy_range(image, table->file_offset, *end, table->size);
             if (status != 0)
                 return status;
             table_point(image, kind, *end);
