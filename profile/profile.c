@@ -123,10 +123,16 @@ static void module_fini(struct module *module)
     free(module->first_lines);
 }
 
+/* A map has no lines. */
+static bool has_use_for_lines(const struct profile *profile)
+{
+    return profile->config.lines != PROFILE_LINES_NONE && (profile->dump || profile->makes_images);
+}
+
 static void read_lines(struct profile *profile, struct module *module)
 {
     enum profile_line_source wanted = profile->config.lines;
-    if (wanted == PROFILE_LINES_NONE || !(profile->config.announce & (PROFILE_JITDUMP | PROFILE_ELF)))
+    if (!has_use_for_lines(profile))
         return;
     if (wanted != PROFILE_LINES_BYTECODE) {
         struct err err = {0};
@@ -253,7 +259,8 @@ static void code_memory_destroy(void *user, struct vm_code_memory *memory)
 static size_t make_rows(struct profile *profile, struct module *module, const struct vm_code *code, const char *name)
 {
     profile->rows.count = 0;
-    if (code->position_count == 0 || !vec_append(&profile->rows, NULL, code->position_count))
+    if (!has_use_for_lines(profile) || code->position_count == 0 ||
+        !vec_append(&profile->rows, NULL, code->position_count))
         return 0;
     if (module->lines)
         return profile_lines_rows(module->lines, code, profile->rows.data);
