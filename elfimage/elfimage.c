@@ -4,20 +4,20 @@
  * mapped from a file that is written while the code runs:
  *
  *     file      | head | .text .................... | .symtab | .debug_* | .strtab |
- *     execute    R-X-------------------------------                                  code runs here; mapped once, for good
- *     write             RW                                                           code is written here
- *     head       RW                                                                  constants and section headers
+ *     execute    R-X-------------------------------       code runs here; mapped once, for good
+ *     write             RW                                code is written here
+ *     head       RW                                       constants and section headers
  *
  * Publishing a function appends to the tables with pwrite(), and makes that part of the file by aligned stores of the
  * sections' sizes, first of what is referred to, then of what refers to it. A table that is full is copied to a place
- * twice as large at the end of the file, and elfimage_finish() copies all of them down behind the code; such a move takes
- * effect by the store of e_shoff that exchanges the two section header tables. There is no moment at which the file is
- * not whole, so nothing has to happen at exit, and a killed process loses nothing. What a table leaves behind when it
- * grows stays in the file until elfimage_finish(): a reader that has just read the section headers still finds it.
+ * twice as large at the end of the file, and elfimage_finish() copies all of them down behind the code; such a move
+ * takes effect by the store of e_shoff that exchanges the two section header tables. There is no moment at which the
+ * file is not whole, so nothing has to happen at exit, and a killed process loses nothing. What a table leaves behind
+ * when it grows stays in the file until elfimage_finish(): a reader that has just read the section headers finds it.
  *
- * The executable view is the lowest of the three in memory: perf's DWARF unwinder takes the lowest mapping of a file for
- * the address of its first byte, and with --call-graph dwarf it knows the writable ones too. That is also why the tables
- * are not mapped.
+ * The executable view is the lowest of the three in memory: perf's DWARF unwinder takes the lowest mapping of a file
+ * for the address of its first byte, and with --call-graph dwarf it knows the writable ones too. That is also why the
+ * tables are not mapped.
  *
  * Pages of a file's hole need disk blocks when they are first written, and a full disk makes that write a SIGBUS. What
  * is mapped writable is therefore allocated by posix_fallocate() before it is touched.
@@ -327,8 +327,8 @@ static bool is_owner(const struct elfimage *image)
     return *image->owner == getpid();
 }
 
-/* Unmaps and frees whatever of the image exists in this process. In a child the place of the writable views may by now be
- * somebody else's. */
+/* Unmaps and frees whatever of the image exists in this process. In a child the place of the writable views may by now
+ * be somebody else's. */
 static void release(struct elfimage *image)
 {
     if (image->execute != NULL)
