@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""killed.py KIND: a guest is killed by SIGKILL in mid-run, and what --perf=KIND had written until then is read by perf."""
+"""killed.py KIND: a guest is killed in mid-run by SIGKILL, and perf reads what --perf=KIND had written until then."""
 import os
 import pathlib
 import re
@@ -27,9 +27,10 @@ def test(kind):
     with tempfile.TemporaryDirectory(prefix="glassbox-perf-") as folder:
         made = Recording(folder, kind)
         perf = subprocess.Popen(
-            ["perf", "--buildid-dir", f"{folder}/debug", "record", "-q", "-e", "cpu-clock:u", "-F", "1000", "-k", "mono",
-             "-o", made.data, "--", GLASSBOX, "run", f"--perf={kind}", f"--perf-dir={folder}", GUESTS / "shares.wasm",
-             "10000000"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            ["perf", "--buildid-dir", f"{folder}/debug", "record", "-q", "-e", "cpu-clock:u", "-F", "1000",
+             "-k", "mono", "-o", made.data, "--",
+             GLASSBOX, "run", f"--perf={kind}", f"--perf-dir={folder}", GUESTS / "shares.wasm", "10000000"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         guest = child_of(perf.pid)
         time.sleep(SECONDS)
         os.kill(guest, signal.SIGKILL)

@@ -3,10 +3,11 @@
 
     differential.py RUN_EXPORTS [--seed=N] [--modules=N | --seconds=N] [--keep=DIR]
 
-Module N is made from seed N alone, so a number is all that is needed to make it again: every third by Binaryen ($WASM_OPT
-or the wasm-opt on the PATH; without it, none), the others by generate.py. In odd ones no NaN payload can reach a result or
-the memory; those are compared with node too. Exits 1 where anything differs, was refused, crashed or did not end; the
-module is then kept in DIR (default: the working directory). Prints how many modules and calls were run.
+Module N is made from seed N alone, so a number is all that is needed to make it again: every third by Binaryen
+($WASM_OPT or the wasm-opt on the PATH; without it, none), the others by generate.py. In odd ones no NaN payload can
+reach a result or the memory; those are compared with node too. Exits 1 where anything differs, was refused, crashed or
+did not end; the module is then kept in DIR (default: the working directory). Prints how many modules and calls were
+run.
 
 Binaryen is given no reference types: its version 108 makes modules of a draft of them, which are not valid today.
 """
@@ -118,8 +119,8 @@ def main():
             bad += len(wrong)
             for line in wrong:
                 print(line, flush=True)
-    print(f"{count} modules from seed {options.seed}, {calls} calls in each mode, {in_node} of the modules in node too: "
-          f"{bad} disagreements")
+    print(f"{count} modules from seed {options.seed}, {calls} calls in each mode, {in_node} of the modules in node "
+          f"too: {bad} disagreements")
     return 1 if bad else 0
 
 

@@ -3,10 +3,10 @@
     module_bytes(seed, denan)
 
 Binaryen's modules come from trees, so they have no block with parameters, leave nothing on the stack across a block's
-boundary, and (in Debian's version) no reference types. Those are where a translator that keeps values in registers, folds
-locals and constants into operands and fuses comparisons goes wrong. This generator walks the stack machine itself: it
-knows the types on the stack and at each step emits any instruction that they allow. Tables, references, bulk memory,
-multi-value blocks, br_table, tail calls and code after a jump are all in.
+boundary, and (in Debian's version) no reference types. Those are where a translator that keeps values in registers,
+folds locals and constants into operands and fuses comparisons goes wrong. This generator walks the stack machine
+itself: it knows the types on the stack and at each step emits any instruction that they allow. Tables, references, bulk
+memory, multi-value blocks, br_table, tail calls and code after a jump are all in.
 
 Instructions come from vm/wasm/opcodes.def, so a new numeric instruction is tested as soon as it has a line there.
 
@@ -16,12 +16,14 @@ trap ends what uses it up. With `denan`, a NaN becomes 0 wherever one could aris
 import pathlib
 import random
 import re
+import struct
 
 OPCODES = pathlib.Path(__file__).parents[2] / "vm" / "wasm" / "opcodes.def"
 VALTYPES = {"i": 0x7F, "I": 0x7E, "f": 0x7D, "F": 0x7C, "r": 0x70, "e": 0x6F}
 NUMBERS = "iIfF"
 CONST = {"i": 0x41, "I": 0x42, "f": 0x43, "F": 0x44}
 EQUAL = {"f": 0x5B, "F": 0x61}
+FLOAT_BYTES = {"f": 4, "F": 8}
 EMPTY, FUEL = 0x40, 60
 RARE = ("div", "rem", "trunc_f")  # they trap on most operands
 PAGES, TABLE_SIZE = 1, 12
@@ -45,6 +47,10 @@ def read_opcodes():
         elif immediate.startswith("MEMARG"):
             stores.append((encoding, params[1]))
     return numeric, loads, stores
+
+
+def is_rare(name):
+    return any(part in name for part in RARE)
 
 
 def unsigned(value):
@@ -108,15 +114,14 @@ class Function:
     def number(self, letter):
         if letter in "iI":
             width = 32 if letter == "i" else 64
-            value = self.random.choice([self.random.randrange(-4, 70), self.random.getrandbits(width) - 2 ** (width - 1),
-                                        2 ** (width - 1) - 1, -2 ** (width - 1), 1 << self.random.randrange(width - 1)])
+            least = -2 ** (width - 1)
+            value = self.random.choice([self.random.randrange(-4, 70), self.random.getrandbits(width) + least, least,
+                                        -least - 1, 1 << self.random.randrange(width - 1)])
             return signed(value)
-        size = 4 if letter == "f" else 8
         if self.random.random() < 0.7 or self.module.denan:
-            return {4: [b"\0\0\x80\x3f", b"\0\0\0\x80", b"\0\0\x20\xc1", b"\0\0\x80\x7f", b"\1\0\0\0", b"\0\0\x80\x4f"],
-                    8: [b"\0\0\0\0\0\0\xf0\x3f", b"\0\0\0\0\0\0\0\x80", b"\0\0\0\0\0\0\x24\xc0", b"\0\0\0\0\0\0\xf0\x7f",
-                        b"\1\0\0\0\0\0\0\0", b"\0\0\0\0\0\0\xf0\x43"]}[size][self.random.randrange(6)]
-        return self.random.randbytes(size)
+            value = self.random.choice([1.0, -0.0, -10.0, float("inf"), 1e-45, 2.0 ** 32, 2.0 ** 64, 0.1])
+            return struct.pack({"f": "<f", "F": "<d"}[letter], value)
+        return self.random.randbytes(FLOAT_BYTES[letter])
 
     def push(self, letter):
         """A value of the type: from a local, a global or a constant."""
@@ -156,7 +161,7 @@ class Function:
         """Replaces the float on top by 0 where it is a NaN."""
         if self.module.denan and letter in EQUAL:
             local = unsigned(self.scratch[letter])
-            self.emit(0x21, local, 0x20, local, CONST[letter], bytes(4 if letter == "f" else 8), 0x20, local, 0x20, local,
+            self.emit(0x21, local, 0x20, local, CONST[letter], bytes(FLOAT_BYTES[letter]), 0x20, local, 0x20, local,
                       EQUAL[letter], 0x1B)
 
     # ---- instructions ----
@@ -167,7 +172,7 @@ class Function:
     def step_numeric(self):
         for _ in range(30):
             encoding, params, result, name = self.random.choice(NUMERIC)
-            if self.top(len(params)) == params and not (any(rare in name for rare in RARE) and self.random.random() < 0.8):
+            if self.top(len(params)) == params and (not is_rare(name) or self.random.random() < 0.2):
                 self.emit(encoding)
                 self.pop(len(params))
                 self.denan(result)
@@ -176,7 +181,7 @@ class Function:
 
     def step_binary_of_pushed(self):
         encoding, params, result, name = self.random.choice(NUMERIC)
-        if not any(rare in name for rare in RARE):
+        if not is_rare(name):
             self.push_all(params)
             self.emit(encoding)
             self.pop(len(params))
@@ -223,7 +228,7 @@ class Function:
             self.emit(CONST["i"], signed(0xFFF0), 0x71)
 
     def memarg(self):
-        return unsigned(0) + unsigned(self.random.choice([0, 1, 4, 8, 65535] if self.random.random() < 0.9 else [2 ** 32 - 1]))
+        return unsigned(0) + unsigned(self.random.choice([0, 0, 0, 1, 4, 8, 4096, 65535, 2 ** 32 - 1]))
 
     def step_load(self):
         encoding, result = self.random.choice(LOADS)
@@ -250,9 +255,9 @@ class Function:
 
     def step_bulk(self):
         """An instruction on whole ranges of memory or table, with constants that are mostly in range."""
-        name = self.random.choice(["memory.size", "memory.grow", "memory.init", "data.drop", "memory.copy", "memory.fill",
-                                   "table.get", "table.set", "table.init", "elem.drop", "table.copy", "table.grow",
-                                   "table.size", "table.fill"])
+        name = self.random.choice(["memory.size", "memory.grow", "memory.init", "data.drop", "memory.copy",
+                                   "memory.fill", "table.get", "table.set", "table.init", "elem.drop", "table.copy",
+                                   "table.grow", "table.size", "table.fill"])
         table = self.random.randrange(2)
         element = "re"[table]
         limit = TABLE_SIZE if "table" in name else 4096
@@ -319,7 +324,8 @@ class Function:
         self.pop(len(params))
         if self.random.random() < 0.4:
             at = self.random.randrange(TABLE_SIZE) if self.random.random() < 0.5 else self.module.slot_of(index)
-            self.emit(CONST["i"], signed(at), 0x13 if is_tail else 0x11, unsigned(self.module.typeidx(params, results)), 0)
+            typeidx = self.module.typeidx(params, results)
+            self.emit(CONST["i"], signed(at), 0x13 if is_tail else 0x11, unsigned(typeidx), 0)
         else:
             self.emit(0x12 if is_tail else 0x10, unsigned(index))
         if is_tail:
@@ -362,7 +368,7 @@ class Function:
     def condition(self):
         """An i32 that is then taken away: pushed, or made by a comparison right before its use."""
         encoding, params, result, name = self.random.choice(NUMERIC)
-        if result == "i" and self.random.random() < 0.7 and not any(rare in name for rare in RARE):
+        if result == "i" and self.random.random() < 0.7 and not is_rare(name):
             for letter in params:
                 self.push(letter)
             self.emit(encoding)
@@ -395,9 +401,9 @@ class Function:
         self.frames.pop()
         self.stack[base:] = results
 
-    STEPS = ([step_push] * 8 + [step_numeric] * 10 + [step_binary_of_pushed] * 6 + [step_local] * 6 + [step_global] * 2 +
-             [step_drop] + [step_select] * 2 + [step_reference] + [step_load] * 3 + [step_store] * 3 + [step_bulk] * 2 +
-             [step_call] * 3 + [step_branch] * 3 + [step_block] * 4)
+    STEPS = ([step_push] * 8 + [step_numeric] * 10 + [step_binary_of_pushed] * 6 + [step_local] * 6 +
+             [step_global] * 2 + [step_drop] + [step_select] * 2 + [step_reference] + [step_load] * 3 + [step_store] * 3 +
+             [step_bulk] * 2 + [step_call] * 3 + [step_branch] * 3 + [step_block] * 4)
 
     def body(self):
         """Steps, then what the innermost frame has to leave. A step that returns True has left the block."""
@@ -419,7 +425,7 @@ class Function:
 
     def dead_code(self):
         """After a jump anything may be taken from the stack (§3.3.9)."""
-        self.emit(self.random.choice([b"", b"", b"\x6a\x1a", b"\x1b\x1a", b"\x7c\x1a", b"\x0c\x00", b"\x45\x1a", b"\x00"]))
+        self.emit(self.random.choice([b"", b"\x6a\x1a", b"\x1b\x1a", b"\x7c\x1a", b"\x0c\x00", b"\x45\x1a", b"\x00"]))
 
     def encode(self):
         self.burn()
@@ -482,7 +488,8 @@ class Module:
         def valtypes(letters):
             return vector(bytes([VALTYPES[letter]]) for letter in letters)
 
-        imports = [name("host") + name(f"log-{letter}") + b"\0" + unsigned(index) for letter, index in zip(LOGS, indices)]
+        imports = [name("host") + name(f"log-{letter}") + b"\0" + unsigned(index)
+                   for letter, index in zip(LOGS, indices)]
         tables = [bytes([VALTYPES[letter], 1, TABLE_SIZE, TABLE_SIZE + 8]) for letter in "re"]
         globals_ = [bytes([VALTYPES["i"], 1, CONST["i"]]) + signed(FUEL) + bytes([END])] + [
             bytes([VALTYPES[letter], is_mutable]) + self.global_init(letter) for letter, is_mutable in self.globals]

@@ -3,10 +3,10 @@
  *     run_exports MODULE...                          compares the modes; a line for each module where they differ
  *     run_exports --print=region|shared MODULE       prints what one mode does, for a look or for another engine's eyes
  *
- * What a module does becomes a transcript, one line an event: each call's results or trap, each call of an import with its
- * arguments, and at the end a hash of the memory. Every import is provided: functions return zeros, globals are zero.
- * Every exported function is called with three rows of arguments that depend on nothing but its position. A NaN is
- * written as "nan", since its payload is not determined (§4.3.3).
+ * What a module does becomes a transcript, one line an event: each call's results or trap, each call of an import with
+ * its arguments, and at the end a hash of the memory. Every import is provided: functions return zeros, globals are
+ * zero. Every exported function is called with three rows of arguments that depend on nothing but its position. A NaN
+ * is written as "nan", since its payload is not determined (§4.3.3).
  *
  * Each module is run in a child process, so that a crash or an endless loop costs one module and is told with its name;
  * the parent does nothing but fork and count, thousands a second. Binaryen's random modules bound their own loops by a
@@ -104,7 +104,8 @@ static union vm_slot argument(uint32_t seed)
     return (union vm_slot){.i64 = interesting[mixed % (sizeof(interesting) / sizeof(interesting[0]))]};
 }
 
-static void call(struct transcript *transcript, struct vm_func *func, const struct vm_export_info *export, uint32_t seed)
+static void call(struct transcript *transcript, struct vm_func *func, const struct vm_export_info *export,
+                 uint32_t seed)
 {
     struct vm_functype type = vm_func_type(func);
     union vm_slot slots[SLOT_CAPACITY];

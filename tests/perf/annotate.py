@@ -51,7 +51,7 @@ def test_bytecode(made):
     check(file.endswith(listings[0].name), f"the hottest line is {file}:{number} ({share} %), not of {listings[0]}")
     instruction = listings[0].read_text().splitlines()[number - 1].strip()
     print(f"hottest: {instruction}")
-    check(re.match(r"i32\.|local\.|br_if", instruction), f"{file}:{number} is no instruction of the loop: {instruction}")
+    check(re.match(r"i32\.|local\.|br_if", instruction), f"{file}:{number} is not of the loop: {instruction}")
     annotated = made.perf("annotate", "--stdio", "-l", "-s", "heavy", "-i", made.data)
     check("i32.mul" in annotated, f"perf annotate does not print the bytecode:\n{annotated[:3000]}")
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """bugs.py BUILD_FOLDER: what bugs.md says is so.
 
-Every bug from 1 to 43 has a row with an existing test or a reason, and every test function perf_bug_NN_... stands there.
+Every bug from 1 to 43 has a row with an existing test or a reason, and every test function perf_bug_NN_... stands
+there.
 """
 import fnmatch
 import pathlib

@@ -2,8 +2,9 @@
 """chains.py KIND MODE [dwarf]: call chains of the guest `chains` are whole and in order.
    chains.py KIND reentry PROGRAM [dwarf]: the same through a host function that calls the guest back (embedder.c).
 
-A chain is libc's start, the program's main, the VM's own functions, and then exactly the guest functions of MODE: nothing
-missing, nothing twice, nothing unknown. It is written as one line of words, outermost first, and has to match a pattern:
+A chain is libc's start, the program's main, the VM's own functions, and then exactly the guest functions of MODE:
+nothing missing, nothing twice, nothing unknown. It is written as one line of words, outermost first, and has to match a
+pattern:
 
     libc main vm vm guest:_start guest:__main_argc_argv guest:outer guest:middle guest:inner guest:spin
 
@@ -41,8 +42,8 @@ def word(frame, kind, program):
 
 def record(kind, mode, program, options):
     if mode == "reentry":
-        return recording_of(kind, lambda folder: [program, kind, folder, GUESTS / "guest_embedded.wasm", "run", ROUNDS[mode]],
-                            options)
+        command = [GUESTS / "guest_embedded.wasm", "run", ROUNDS[mode]]
+        return recording_of(kind, lambda folder: [program, kind, folder, *command], options)
     return recording(kind, "chains", [mode, ROUNDS[mode]], options)
 
 

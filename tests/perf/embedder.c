@@ -3,9 +3,9 @@
  *     embedder map|jitdump|elf DIRECTORY guest_embedded.wasm run ROUNDS          a host function calls the guest back
  *     embedder map|jitdump|elf DIRECTORY guest_embedded.wasm run_forked ROUNDS   a host function forks the process
  *
- * `run` has the chain main → vm_call → guest run → guest outer → host call_back → vm_call → guest called_back → guest spin.
- * After `run_forked` parent and child each go on in the guest, translate functions of their own, and end as any program
- * does; the parent's status is 1 where the child fails. Both print the guest's result.
+ * `run` has the chain main → vm_call → guest run → guest outer → host call_back → vm_call → guest called_back → guest
+ * spin. After `run_forked` parent and child each go on in the guest, translate functions of their own, and end as any
+ * program does; the parent's status is 1 where the child fails. Both print the guest's result.
  */
 #include <stdio.h>
 #include <stdlib.h>

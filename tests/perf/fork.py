@@ -10,8 +10,8 @@ from perfcheck import GUESTS, check, main, recording_of
 
 
 def test(kind, embedder):
-    command = [embedder, kind]
-    with recording_of(kind, lambda folder: command + [folder, GUESTS / "guest_embedded.wasm", "run_forked", "8000"]) as made:
+    command = [GUESTS / "guest_embedded.wasm", "run_forked", "8000"]
+    with recording_of(kind, lambda folder: [embedder, kind, folder, *command]) as made:
         text = made.perf("report", "--stdio", "--no-children", "-g", "none", "-s", "pid,symbol", "-i", made.data)
         rows = re.findall(r"^\s*([\d.]+)%\s+(\d+):\S+\s+\[\.\]\s+(.*?)(?:\s+-\s+-)?\s*$", text, re.MULTILINE)
         shares = {(pid, symbol): float(share) for share, pid, symbol in rows}

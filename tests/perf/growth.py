@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """growth.py KIND: code that does not fit into the first piece of code memory is seen as well as what does.
 
-A module of functions that are large enough to need a second piece: each runs equally long, so the flat report has to give
-each its equal share, the first ones and the last ones alike. Announcing a later piece must not hide an earlier one, nor
-the reverse (wasmtime#2018, coreclr#26897).
+A module of functions that are large enough to need a second piece: each runs equally long, so the flat report has to
+give each its equal share, the first ones and the last ones alike. Announcing a later piece must not hide an earlier
+one, nor the reverse (wasmtime#2018, coreclr#26897).
 """
 import pathlib
 import sys
@@ -50,7 +50,7 @@ def test(kind):
             events = made.perf("script", "--show-mmap-events", "-F", "comm,ip", "-i", made.folder / "perf.data")
             pieces = [line for line in events.splitlines() if "MMAP" in line and " r-xs " in line]
     work = [shares.get(f"work_{index}", 0) for index in range(FUNCTIONS)]
-    print(f"{len(pieces)} pieces of code memory, {sum(work):.1f} % in the guest, {min(work)} to {max(work)} % a function")
+    print(f"{len(pieces)} pieces of code memory, {sum(work):.1f} % in the guest, {min(work)} to {max(work)} % each")
     check(len(pieces) >= 2, f"the code fits into one piece: the test tests nothing: {pieces}")
     check(all(share > 50 / FUNCTIONS for share in work), f"a function has lost samples: {shares}")
 

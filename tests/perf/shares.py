@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """shares.py KIND: a flat report without call graph gives each function of the guest `shares` its share.
 
-heavy, middling and light run one loop 6, 3 and 1 times as often; each has to have 60, 30 and 10 % of all samples, give or
-take 2 points, so what the interpreter, the translation and libc keep for themselves is under 2 % too. KIND is what --perf
-takes: one announcement or several.
+heavy, middling and light run one loop 6, 3 and 1 times as often; each has to have 60, 30 and 10 % of all samples, give
+or take 2 points, so what the interpreter, the translation and libc keep for themselves is under 2 % too. KIND is what
+--perf takes: one announcement or several.
 """
 from perfcheck import GLASSBOX, check, main, recording
 

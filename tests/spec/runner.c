@@ -2,10 +2,10 @@
  *
  *     runner [--dispatch=region|shared] SCRIPT.json
  *
- * Each command of the script passes, fails, or is not applicable (it tests a parser of the text format, which Glassbox has
- * not). A failure prints its line of the script and goes on with the next command, so that one run shows all of them; a
- * definition that was refused stays in the list of definitions without a module, so that what follows fails too instead
- * of silently meeting an older one. The last line counts the commands; the exit status is 1 where one failed.
+ * Each command of the script passes, fails, or is not applicable (it tests a parser of the text format, which Glassbox
+ * has not). A failure prints its line of the script and goes on with the next command, so that one run shows all of
+ * them; a definition that was refused stays in the list of definitions without a module, so that what follows fails too
+ * instead of silently meeting an older one. The last line counts the commands; the exit status is 1 where one failed.
  *
  * Refusals are compared by kind: a module that the script calls malformed must be refused as malformed, and never as
  * unsupported. Their messages are not compared, since the suite's are the reference interpreter's own. A trap's are,
@@ -205,8 +205,8 @@ static int instantiate(struct script *script, struct vm_module *module, struct v
     for (size_t i = 0; i < count && status == 0; i++) {
         struct vm_import_info import = vm_module_import(module, i);
         if (!find_import(script, &import, &imports[i])) {
-            status = err_set(err, ERR_UNLINKABLE, 0, "unknown import %.*s %.*s", (int)import.module_bytes, import.module,
-                             (int)import.name_bytes, import.name);
+            status = err_set(err, ERR_UNLINKABLE, 0, "unknown import %.*s %.*s", (int)import.module_bytes,
+                             import.module, (int)import.name_bytes, import.name);
         }
     }
     if (status == 0) status = vm_instance_create(script->store, module, imports, count, instance, trap, err);

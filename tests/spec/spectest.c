@@ -1,8 +1,8 @@
 /* spectest: the print functions print nothing.
  *
- * What a script expects is in its assertions; output of the print functions would only hide failures. The list of exports
- * is spectest.def, but for the table and the memory, of which there is one each. The 64-bit table and the shared memory
- * are absent as long as the VM has no such types: a script that imports them stands in skip.txt.
+ * What a script expects is in its assertions; output of the print functions would only hide failures. The list of
+ * exports is spectest.def, but for the table and the memory, of which there is one each. The 64-bit table and the
+ * shared memory are absent as long as the VM has no such types: a script that imports them stands in skip.txt.
  */
 #include "spectest.h"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs every script of the specification's suite in each dispatch mode, counts commands, and holds skip.txt to the truth.
+"""Runs every script of the specification's suite in each mode, counts commands, and holds skip.txt to the truth.
 
     summary.py RUNNER MODE...
 

@@ -1,8 +1,8 @@
 /* values: bits in, bits compared.
  *
  * The scripts write every number as the decimal of its bits, floats too, so a value never passes through a float parser
- * and -0, subnormals and NaN payloads are compared exactly. Only the two nan patterns are looser: canonical allows either
- * sign, arithmetic any payload with the quiet bit (§4.3.3).
+ * and -0, subnormals and NaN payloads are compared exactly. Only the two nan patterns are looser: canonical allows
+ * either sign, arithmetic any payload with the quiet bit (§4.3.3).
  *
  * A host reference is a number in the script. It becomes a pointer that nobody follows: the number plus one, so that
  * reference 0 is not null.
