@@ -10,9 +10,9 @@
 /* Exit statuses of our own; a guest that ends by itself gives its own. */
 enum cli_status {
     CLI_OK = 0,
-    CLI_FAILED = 1,  /* the module or the machine is to blame */
-    CLI_USAGE = 2,   /* the command line is to blame */
-    CLI_TRAP = 134,  /* the guest trapped: 128 + SIGABRT, what a native program that aborts gives */
+    CLI_FAILED = 1, /* the module or the machine is to blame */
+    CLI_USAGE = 2,  /* the command line is to blame */
+    CLI_TRAP = 134, /* the guest trapped: 128 + SIGABRT, what a native program that aborts gives */
 };
 
 enum cli_command {
@@ -21,7 +21,8 @@ enum cli_command {
     CLI_COMMAND_COUNT
 };
 
-/* A command's function. argv[0] is the command's name or, in `glassbox MODULE`, the program's. Returns the exit status. */
+/* A command's function. argv[0] is the command's name or, in `glassbox MODULE`, the program's. Returns the exit
+ * status. */
 #define COMMAND(ident, operands, summary) int cli_##ident(int argc, char **argv);
 #include "cli/commands.def"
 

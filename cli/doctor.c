@@ -1,9 +1,9 @@
 /* `glassbox doctor`: which flag, package or permission is missing for perf to see a guest.
  *
  * One function a check (doctor.def lists them), three files by what they look at: doctor_events.c the kernel's perf
- * events, doctor_files.c memory, files and mounts, doctor_perf.c the perf tool. This one prints. Every line names what was
- * found and, where something is amiss, the exact command that mends it. kernel.kptr_restrict is not looked at: guest code
- * is user space, and no kernel symbol is needed for it.
+ * events, doctor_files.c memory, files and mounts, doctor_perf.c the perf tool. This one prints. Every line names what
+ * was found and, where something is amiss, the exact command that mends it. kernel.kptr_restrict is not looked at:
+ * guest code is user space, and no kernel symbol is needed for it.
  */
 #include "cli/doctor.h"
 
@@ -64,7 +64,8 @@ static bool wants_colour(void)
 
 static void print_text(const struct doctor_result *results)
 {
-    static const char *const colours[] = {[DOCTOR_OK] = "\033[32m", [DOCTOR_WARN] = "\033[33m", [DOCTOR_FAIL] = "\033[31m"};
+    static const char *const colours[] = {
+        [DOCTOR_OK] = "\033[32m", [DOCTOR_WARN] = "\033[33m", [DOCTOR_FAIL] = "\033[31m"};
     bool is_coloured = wants_colour();
     for (size_t i = 0; i < CHECK_COUNT; i++) {
         const struct doctor_result *result = &results[i];

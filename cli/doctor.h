@@ -1,5 +1,5 @@
-/* doctor: what the files of `glassbox doctor` share. A check tries the thing itself wherever it can, rather than reading
- * the settings that should allow it. */
+/* doctor: what the files of `glassbox doctor` share. A check tries the thing itself wherever it can, rather than
+ * reading the settings that should allow it. */
 #ifndef GLASSBOX_CLI_DOCTOR_H
 #define GLASSBOX_CLI_DOCTOR_H
 
@@ -20,13 +20,12 @@ struct doctor_result {
 
 struct doctor_context {
     const char *dump_dir;
-    char perf_path[4096];     /* empty: none on the PATH */
-    char perf_version[8192];  /* what `perf version --build-options` printed */
+    char perf_path[4096];    /* empty: none on the PATH */
+    char perf_version[8192]; /* what `perf version --build-options` printed */
 };
 
 /* Each fills `result` whole. */
-#define CHECK(ident, name)                                                                                             \
-    void doctor_check_##ident(struct doctor_context *context, struct doctor_result *result);
+#define CHECK(ident, name) void doctor_check_##ident(struct doctor_context *context, struct doctor_result *result);
 #include "cli/doctor.def"
 
 /* Fills a result's status and detail. */

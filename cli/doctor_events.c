@@ -63,12 +63,14 @@ void doctor_check_sampling(struct doctor_context *context, struct doctor_result 
         doctor_say(result, DOCTOR_OK, "user space and kernel (kernel.perf_event_paranoid=%ld)", level);
     } else if (user >= 0) {
         doctor_say(result, DOCTOR_OK,
-                   "user space, where guests run; not the kernel (kernel.perf_event_paranoid=%ld, 1 would allow it)", level);
+                   "user space, where guests run; not the kernel (kernel.perf_event_paranoid=%ld, 1 would allow it)",
+                   level);
     } else if (user == -EACCES && has_level && level > 2) {
         doctor_say(result, DOCTOR_FAIL, "refused: kernel.perf_event_paranoid=%ld", level);
         doctor_fix(result, "sudo sysctl -w kernel.perf_event_paranoid=2");
     } else if (user == -EPERM || user == -EACCES || user == -ENOSYS) {
-        doctor_say(result, DOCTOR_FAIL, "perf_event_open is refused (%s): a seccomp filter, or a kernel without perf events",
+        doctor_say(result, DOCTOR_FAIL,
+                   "perf_event_open is refused (%s): a seccomp filter, or a kernel without perf events",
                    strerror(-user));
         doctor_fix(result, "start the container with a seccomp profile that allows perf_event_open (docker run "
                            "--cap-add=PERFMON, or --security-opt seccomp=unconfined)");
@@ -97,8 +99,9 @@ void doctor_check_pmu(struct doctor_context *context, struct doctor_result *resu
     }
     doctor_say(result, DOCTOR_WARN, "no hardware counters (%s): perf samples by the clock, '-e cpu-clock'",
                strerror(-event));
-    doctor_fix(result, "on a virtual machine, have its host pass the PMU through (libvirt: <pmu state='on'/>, qemu: -cpu "
-                       "host,pmu=on)");
+    doctor_fix(result,
+               "on a virtual machine, have its host pass the PMU through (libvirt: <pmu state='on'/>, qemu: -cpu "
+               "host,pmu=on)");
 }
 
 void doctor_check_user_counters(struct doctor_context *context, struct doctor_result *result)
@@ -143,7 +146,8 @@ void doctor_check_ring_buffer(struct doctor_context *context, struct doctor_resu
         doctor_say(result, DOCTOR_OK, "512 KiB can be mapped (kernel.perf_event_mlock_kb=%ld)", limit_kb);
         munmap(buffer, size_bytes);
     } else {
-        doctor_say(result, DOCTOR_WARN, "512 KiB cannot be mapped (%s, kernel.perf_event_mlock_kb=%ld): perf may lose samples",
+        doctor_say(result, DOCTOR_WARN,
+                   "512 KiB cannot be mapped (%s, kernel.perf_event_mlock_kb=%ld): perf may lose samples",
                    strerror(errno), limit_kb);
         doctor_fix(result, "sudo sysctl -w kernel.perf_event_mlock_kb=516");
     }

@@ -1,6 +1,6 @@
 /* What a region needs beside perf: memory that may be executed, and files that perf finds. Each check does what the
- * libraries do (see perfmap/, jitdump/, elfimage/) on a small scale, in the places where they do it, and removes what it
- * made.
+ * libraries do (see perfmap/, jitdump/, elfimage/) on a small scale, in the places where they do it, and removes what
+ * it made.
  */
 #include "cli/doctor.h"
 
@@ -44,10 +44,11 @@ void doctor_check_code_memory(struct doctor_context *context, struct doctor_resu
     if (is_aliased) {
         doctor_say(result, DOCTOR_OK, "shared memory with a writable and an executable view");
     } else {
-        doctor_say(result, DOCTOR_FAIL, "executable shared memory is refused (%s): SELinux, seccomp or a hardened kernel",
-                   strerror(error));
-        doctor_fix(result, "SELinux: sudo setsebool -P deny_execmem 0; systemd: MemoryDenyWriteExecute=no; without it guests "
-                           "run with --dispatch=shared");
+        doctor_say(result, DOCTOR_FAIL,
+                   "executable shared memory is refused (%s): SELinux, seccomp or a hardened kernel", strerror(error));
+        doctor_fix(result,
+                   "SELinux: sudo setsebool -P deny_execmem 0; systemd: MemoryDenyWriteExecute=no; without it guests "
+                   "run with --dispatch=shared");
     }
     if (write != MAP_FAILED) {
         munmap(write, page_bytes);
@@ -64,7 +65,8 @@ void doctor_check_map(struct doctor_context *context, struct doctor_result *resu
     snprintf(path, sizeof path, "/tmp/perf-%ld.map", (long)getpid());
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0 && errno == EEXIST) {
-        doctor_say(result, DOCTOR_WARN, "%s is left over from another process: a map of a reused pid is in the way", path);
+        doctor_say(result, DOCTOR_WARN, "%s is left over from another process: a map of a reused pid is in the way",
+                   path);
         doctor_fix(result, "sudo rm /tmp/perf-*.map, while nothing that writes one runs");
         return;
     }
@@ -87,15 +89,17 @@ void doctor_check_map(struct doctor_context *context, struct doctor_result *resu
     close(file);
     unlink(path);
     if (!is_mine) {
-        doctor_say(result, DOCTOR_WARN, "%s would belong to uid %ld, not to uid %ld: perf report ignores it unless run with -f",
-                   path, (long)own.st_uid, (long)geteuid());
+        doctor_say(result, DOCTOR_WARN,
+                   "%s would belong to uid %ld, not to uid %ld: perf report ignores it unless run with -f", path,
+                   (long)own.st_uid, (long)geteuid());
     } else if (!is_guarded) {
         doctor_say(result, DOCTOR_WARN, "/tmp has no sticky bit: another user can replace a map");
         doctor_fix(result, "sudo chmod 1777 /tmp");
     } else if (geteuid() == 0) {
         doctor_say(result, DOCTOR_OK, "/tmp takes maps; they will belong to root");
     } else {
-        doctor_say(result, DOCTOR_OK, "/tmp takes maps; they will belong to uid %ld, so report as that user (or with -f)",
+        doctor_say(result, DOCTOR_OK,
+                   "/tmp takes maps; they will belong to uid %ld, so report as that user (or with -f)",
                    (long)geteuid());
     }
 }
@@ -156,9 +160,10 @@ void doctor_check_dump_dir(struct doctor_context *context, struct doctor_result 
     if (error == EPERM || (error != 0 && room.f_flag & ST_NOEXEC)) {
         char mount[PATH_MAX];
         find_mount(directory, mount);
-        doctor_say(result, DOCTOR_FAIL, "%s is on a file system mounted noexec, which neither a jitdump nor an ELF image can be",
-                   directory);
-        doctor_fix(result, "glassbox run --perf-dir=DIR on another file system, or sudo mount -o remount,exec %s", mount);
+        doctor_say(result, DOCTOR_FAIL,
+                   "%s is on a file system mounted noexec, which neither a jitdump nor an ELF image can be", directory);
+        doctor_fix(result, "glassbox run --perf-dir=DIR on another file system, or sudo mount -o remount,exec %s",
+                   mount);
     } else if (error != 0) {
         doctor_say(result, DOCTOR_FAIL, "a file in %s cannot be mapped executable: %s", directory, strerror(error));
         doctor_fix(result, "glassbox run --perf-dir=DIR on another file system");
@@ -182,9 +187,11 @@ void doctor_check_pid_namespace(struct doctor_context *context, struct doctor_re
     } else if (strcmp(name, initial) == 0) {
         doctor_say(result, DOCTOR_OK, "the machine's own: pids are the same for everyone");
     } else {
-        doctor_say(result, DOCTOR_WARN, "a container's: pids differ outside, where perf finds a map or dump only while the guest "
-                                        "runs");
-        doctor_fix(result, "run perf in the container too, or use --perf=elf with a --perf-dir that has one path in and "
-                           "outside");
+        doctor_say(result, DOCTOR_WARN,
+                   "a container's: pids differ outside, where perf finds a map or dump only while the guest "
+                   "runs");
+        doctor_fix(result,
+                   "run perf in the container too, or use --perf=elf with a --perf-dir that has one path in and "
+                   "outside");
     }
 }

@@ -1,6 +1,6 @@
 /* The perf tool: is it there, does it fit, what was it built with; and the two programs that it calls for source lines
- * and disassembly. Asked by running it, since distributions' wrappers (Ubuntu's picks a perf by the kernel's version) are
- * on the PATH and still do not work.
+ * and disassembly. Asked by running it, since distributions' wrappers (Ubuntu's picks a perf by the kernel's version)
+ * are on the PATH and still do not work.
  */
 #include "cli/doctor.h"
 
@@ -15,7 +15,8 @@
 
 extern char **environ;
 
-#define INSTALL_PERF "sudo apt-get install linux-perf (Debian), linux-tools-$(uname -r) (Ubuntu), or dnf install perf (Fedora)"
+#define INSTALL_PERF                                                                                                   \
+    "sudo apt-get install linux-perf (Debian), linux-tools-$(uname -r) (Ubuntu), or dnf install perf (Fedora)"
 
 /* Writes the first executable file called `program` on the PATH to `path`; false: there is none. */
 static bool find_program(const char *program, char *path, size_t capacity)
@@ -84,7 +85,8 @@ void doctor_check_perf(struct doctor_context *context, struct doctor_result *res
         context->perf_path[0] = '\0';
         return;
     }
-    doctor_say(result, DOCTOR_OK, "%s, %.*s", context->perf_path, (int)(length < 100 ? length : 100), context->perf_version);
+    doctor_say(result, DOCTOR_OK, "%s, %.*s", context->perf_path, (int)(length < 100 ? length : 100),
+               context->perf_version);
 }
 
 /* Whether one of the features, whose names blanks separate (they changed over the years), is built into perf. */

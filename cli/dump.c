@@ -1,10 +1,9 @@
 /* `glassbox dump`: what a module consists of, and the bytecode of its functions.
  *
  * Reads the module twice: as the VM does for names and listing, so that both are those of perf's reports, and by
- * vm/wasm/module.h for what the embedder's header does not tell (the index spaces with their types). Offsets are from the
- * module's first byte everywhere, as in backtraces and in `--lines=bytecode`.
+ * vm/wasm/module.h for what the embedder's header does not tell (the index spaces with their types). Offsets are from
+ * the module's first byte everywhere, as in backtraces and in `--lines=bytecode`.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,16 +78,12 @@ static void print_extern_type(const struct dump *dump, enum wasm_externkind kind
 {
     const struct wasm_module *wasm = dump->wasm;
     switch (kind) {
-    case WASM_EXTERN_FUNC:
-        print_type(dump, wasm->funcs[index].typeidx);
-        break;
+    case WASM_EXTERN_FUNC: print_type(dump, wasm->funcs[index].typeidx); break;
     case WASM_EXTERN_TABLE:
         printf("%s, ", cli_valtype_name(wasm->tables[index].type.reftype));
         print_limits(&wasm->tables[index].type.limits, "elements");
         break;
-    case WASM_EXTERN_MEMORY:
-        print_limits(&wasm->memories[index].limits, "pages of 64 KiB");
-        break;
+    case WASM_EXTERN_MEMORY: print_limits(&wasm->memories[index].limits, "pages of 64 KiB"); break;
     case WASM_EXTERN_GLOBAL:
         printf("%s%s", wasm->globals[index].type.is_mutable ? "mutable " : "",
                cli_valtype_name(wasm->globals[index].type.valtype));
@@ -190,7 +185,7 @@ static void print_module(const struct dump *dump)
 
 /* ---- the bytecode of a function ---- */
 
-/* An index, a name as perf shows it, a name as the name section has it, or an exported name; UINT32_MAX: none of them. */
+/* An index, a name as perf shows it, a name as the name section has it, or an exported one; UINT32_MAX: none of these. */
 static uint32_t find_function(const struct dump *dump, const char *text)
 {
     const struct wasm_module *wasm = dump->wasm;
@@ -219,11 +214,18 @@ static uint32_t find_function(const struct dump *dump, const char *text)
     return UINT32_MAX;
 }
 
+/* Declared locals; the parameters, which come first, stand in the type. */
 static void print_locals(const struct dump *dump, const struct wasm_func *func)
 {
+    uint32_t local = dump->wasm->types[func->typeidx].param_count;
     for (uint32_t i = 0; i < func->run_count; i++) {
         const struct wasm_local_run *run = &dump->wasm->local_runs[func->first_run + i];
-        printf("  local %s x %" PRIu32 "\n", cli_valtype_name(run->valtype), run->count);
+        if (run->count > 1) {
+            printf("  local %" PRIu32 " to %" PRIu32 ": %s\n", local, local + run->count - 1, cli_valtype_name(run->valtype));
+        } else if (run->count == 1) {
+            printf("  local %" PRIu32 ": %s\n", local, cli_valtype_name(run->valtype));
+        }
+        local += run->count;
     }
 }
 
@@ -278,9 +280,11 @@ static bool dump_load(struct dump *dump, const char *path)
     if (!cli_module_file_read(&dump->file, path)) {
         return false;
     }
+    const uint8_t *bytes = dump->file.bytes;
+    size_t size_bytes = dump->file.size_bytes;
     if (vm_engine_create(&config, &dump->engine, &err) != 0 ||
-        vm_module_create(dump->engine, dump->file.bytes, dump->file.size_bytes, dump->file.name, &dump->module, &err) != 0 ||
-        wasm_module_create(dump->file.bytes, dump->file.size_bytes, &dump->wasm, &err) != 0) {
+        vm_module_create(dump->engine, bytes, size_bytes, dump->file.name, &dump->module, &err) != 0 ||
+        wasm_module_create(bytes, size_bytes, &dump->wasm, &err) != 0) {
         cli_module_file_error(&dump->file, &err);
         return false;
     }

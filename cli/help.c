@@ -1,5 +1,5 @@
-/* --help, written from the same tables that parse: an option cannot be there and not be in the help. Text is filled to 80
- * columns here, so that the tables need no line breaks of their own. */
+/* --help, written from the same tables that parse: an option cannot be there and not be in the help. Text is filled to
+ * 80 columns here, so that the tables need no line breaks of their own. */
 #include "cli/cli.h"
 
 #include <string.h>

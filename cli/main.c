@@ -2,7 +2,9 @@
  * module to run, as wasmtime's users are used to. */
 #include "cli/cli.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 static int (*const functions[CLI_COMMAND_COUNT])(int argc, char **argv) = {
 #define COMMAND(ident, operands, summary) cli_##ident,
@@ -34,7 +36,19 @@ int cli_glassbox(int argc, char **argv)
     return CLI_OK;
 }
 
+/* A standard descriptor that is closed would become the number of the next file that is opened, and what is printed would
+ * go into it. It is kept occupied by what refuses to be used as it: printing fails as it should. */
+static void occupy_standard_descriptors(void)
+{
+    for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++) {
+        if (fcntl(descriptor, F_GETFD) < 0) {
+            open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
+    occupy_standard_descriptors();
     return cli_finish_output(cli_glassbox(argc, argv));
 }

@@ -1,6 +1,6 @@
 /* The module is read into memory rather than mapped: a mapped file that somebody truncates while the guest runs raises
- * SIGBUS in the middle of the interpreter. What is read must be whole (a pipe is read to its end) and below 2 GiB, since
- * offsets into a module are 32 bits wide. */
+ * SIGBUS in the middle of the interpreter. What is read must be whole (a pipe is read to its end) and below 2 GiB,
+ * since offsets into a module are 32 bits wide. */
 #include "cli/module_file.h"
 
 #include <errno.h>
@@ -109,8 +109,8 @@ static uint32_t read_leb(const uint8_t *bytes, uint32_t *at)
 
 bool cli_section_next(const struct cli_module_file *file, uint32_t *at, struct cli_section *section)
 {
-    static const char *const names[] = {"custom", "type",   "import", "function", "table", "memory",     "global",
-                                        "export", "start",  "element", "code",    "data",  "data count", "tag"};
+    static const char *const names[] = {"custom", "type",  "import",  "function", "table", "memory",     "global",
+                                        "export", "start", "element", "code",     "data",  "data count", "tag"};
     enum { HEADER_BYTES = 8, CUSTOM = 0 };
 
     *at = *at == 0 ? HEADER_BYTES : *at;

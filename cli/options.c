@@ -88,7 +88,8 @@ enum cli_option cli_options_next(struct cli_options *options)
         return CLI_OPTIONS_END;
     }
     size_t length = 0;
-    const struct cli_option_info *option = strncmp(text, "--", 2) == 0 ? find(options->command, text + 2, &length) : NULL;
+    const struct cli_option_info *option =
+        strncmp(text, "--", 2) == 0 ? find(options->command, text + 2, &length) : NULL;
     if (!option) {
         return stop(options, cli_usage_error(options->command, "unknown option %s", text));
     }

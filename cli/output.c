@@ -1,9 +1,10 @@
 /* Names in a module, a file's name, a reader's message: none of them is ours, and all of them are printed. An escape
- * sequence in a function's name would be carried out by the terminal of whoever runs `glassbox dump`, so everything that
- * is not plain text is escaped, here and nowhere else: errors are formatted whole and then escaped, lest one caller forget.
+ * sequence in a function's name would be carried out by the terminal of whoever runs `glassbox dump`, so everything
+ * that is not plain text is escaped, here and nowhere else: errors are formatted whole and then escaped, lest one
+ * caller forget.
  *
- * Standard output is written by stdio and its errors surface at the end: `glassbox dump > /dev/full` must not exit 0. What
- * the guest writes never passes through here; it goes to its descriptor directly. */
+ * Standard output is written by stdio and its errors surface at the end: `glassbox dump > /dev/full` must not exit 0.
+ * What the guest writes never passes through here; it goes to its descriptor directly. */
 #include "cli/cli.h"
 
 #include <errno.h>

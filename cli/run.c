@@ -7,7 +7,8 @@
  * buffered here.
  *
  * SIGPIPE and SIGXFSZ are ignored while the guest runs: WASI has no signals but has an errno for each, and the profile
- * should be completed when a pager goes away or a file may grow no more. SIGINT and SIGTERM keep their default: what perf reads is readable at every moment.
+ * should be completed when a pager goes away or a file may grow no more. SIGINT and SIGTERM keep their default: what
+ * perf reads is readable at every moment.
  */
 #include <assert.h>
 #include <errno.h>
@@ -27,12 +28,12 @@
 
 struct run {
     /* The command line. */
-    const char *invoke;                    /* NULL: _start */
-    struct vec dirs;                       /* const char *, HOST[::GUEST] */
-    struct vec envs;                       /* const char *, NAME[=VALUE] */
+    const char *invoke; /* NULL: _start */
+    struct vec dirs;    /* const char *, HOST[::GUEST] */
+    struct vec envs;    /* const char *, NAME[=VALUE] */
     struct vm_config config;
-    struct profile_config profile_config;  /* .announce is 0 without --perf */
-    char **operands;                       /* the module's file, then the guest's arguments */
+    struct profile_config profile_config; /* .announce is 0 without --perf */
+    char **operands;                      /* the module's file, then the guest's arguments */
     int operand_count;
 
     /* What it became. */
@@ -81,16 +82,16 @@ static int usage(const char *text)
     return cli_usage_error(CLI_COMMAND_run, "%s", text);
 }
 
-/* Options that are each well said but do not go together. Ignoring one of them would let somebody wait for a profile that
- * never comes. */
+/* Options that are each well said but do not go together. Ignoring one of them would let somebody wait for a profile
+ * that never comes. */
 static int check_options(const struct run *run, const struct cli_options *options)
 {
     bool has_perf = cli_options_seen(options, CLI_OPTION_run_perf);
-    bool has_files = run->profile_config.announce & (PROFILE_JITDUMP | PROFILE_ELF);
     bool has_dispatch = cli_options_seen(options, CLI_OPTION_run_dispatch);
 
     if (has_perf && run->config.dispatch == VM_DISPATCH_SHARED && has_dispatch) {
-        return usage("--perf needs --dispatch=region: with --dispatch=shared no function has code of its own to announce");
+        return usage(
+            "--perf needs --dispatch=region: with --dispatch=shared no function has code of its own to announce");
     }
     if (!vm_has_regions() && has_perf) {
         return usage("--perf: this build has no code regions (it is a sanitizer's), so there is nothing to announce");
@@ -98,10 +99,12 @@ static int check_options(const struct run *run, const struct cli_options *option
     if (!vm_has_regions() && has_dispatch && run->config.dispatch == VM_DISPATCH_REGION) {
         return usage("--dispatch=region: this build has no code regions (it is a sanitizer's)");
     }
-    if (cli_options_seen(options, CLI_OPTION_run_perf_dir) && !has_files) {
-        return usage(has_perf ? "--perf-dir is for jitdump and elf: a map is always in /tmp" : "--perf-dir needs --perf");
+    /* A map has its place in /tmp, but one directory for whatever --perf= asks for is a fair thing to give. */
+    if (cli_options_seen(options, CLI_OPTION_run_perf_dir) && !has_perf) {
+        return usage("--perf-dir needs --perf");
     }
-    if (cli_options_seen(options, CLI_OPTION_run_lines) && !has_files) {
+    if (cli_options_seen(options, CLI_OPTION_run_lines) &&
+        !(run->profile_config.announce & (PROFILE_JITDUMP | PROFILE_ELF))) {
         return usage(has_perf ? "--lines is for jitdump and elf: a map has no lines" : "--lines needs --perf");
     }
     return CLI_OK;
@@ -119,12 +122,8 @@ static bool parse_options(struct run *run, int argc, char **argv, int *status)
     *status = CLI_FAILED;
     for (enum cli_option option; (option = cli_options_next(&options)) != CLI_OPTIONS_END;) {
         switch (option) {
-        case CLI_OPTIONS_STOP:
-            *status = options.status;
-            return false;
-        case CLI_OPTION_run_invoke:
-            run->invoke = options.value;
-            break;
+        case CLI_OPTIONS_STOP: *status = options.status; return false;
+        case CLI_OPTION_run_invoke: run->invoke = options.value; break;
         case CLI_OPTION_run_dir:
             if (!push_text(&run->dirs, options.value)) {
                 return false;
@@ -148,17 +147,10 @@ static bool parse_options(struct run *run, int argc, char **argv, int *status)
         case CLI_OPTION_run_dispatch:
             run->config.dispatch = options.choice == 0 ? VM_DISPATCH_REGION : VM_DISPATCH_SHARED;
             break;
-        case CLI_OPTION_run_perf:
-            run->profile_config.announce = options.choice;
-            break;
-        case CLI_OPTION_run_perf_dir:
-            run->profile_config.directory = options.value;
-            break;
-        case CLI_OPTION_run_lines:
-            run->profile_config.lines = (enum profile_line_source)options.choice;
-            break;
-        default:
-            break;
+        case CLI_OPTION_run_perf: run->profile_config.announce = options.choice; break;
+        case CLI_OPTION_run_perf_dir: run->profile_config.directory = options.value; break;
+        case CLI_OPTION_run_lines: run->profile_config.lines = (enum profile_line_source)options.choice; break;
+        default: break;
         }
     }
     run->operands = argv + options.next;
@@ -170,7 +162,8 @@ static bool parse_options(struct run *run, int argc, char **argv, int *status)
 /* The words of --perf and --lines stand in options.def in the order of these constants. */
 static_assert(PROFILE_MAP == 1 && PROFILE_JITDUMP == 2 && PROFILE_ELF == 4, "--perf=map|jitdump|elf");
 static_assert(PROFILE_LINES_AUTO == 0 && PROFILE_LINES_SOURCE == 1 && PROFILE_LINES_BYTECODE == 2 &&
-                  PROFILE_LINES_NONE == 3, "--lines=auto|source|bytecode|none");
+                  PROFILE_LINES_NONE == 3,
+              "--lines=auto|source|bytecode|none");
 
 /* ---- from the file to an instance ---- */
 
@@ -283,7 +276,8 @@ static int prepare_wasi(struct run *run)
     return CLI_OK;
 }
 
-/* Finds a host function for every import. All that is missing is reported, since whoever mends it wants to do so once. */
+/* Finds a host function for every import. All that is missing is reported, since whoever mends it wants to do so once.
+ */
 static int link_imports(struct run *run, struct vm_extern *imports, size_t count)
 {
     int status = CLI_OK;
@@ -401,13 +395,14 @@ static int parse_arguments(const struct run *run, const struct vm_functype *type
 {
     uint32_t given = (uint32_t)run->operand_count - 1;
     if (given != type->param_count) {
-        return cli_usage_error(CLI_COMMAND_run, "--invoke=%s: the function takes %" PRIu32 " arguments, %" PRIu32 " are given",
+        return cli_usage_error(CLI_COMMAND_run,
+                               "--invoke=%s: the function takes %" PRIu32 " arguments, %" PRIu32 " are given",
                                run->invoke, type->param_count, given);
     }
     for (uint32_t i = 0; i < given; i++) {
         if (!cli_value_parse(type->params[i], run->operands[i + 1], &slots[i])) {
-            return cli_usage_error(CLI_COMMAND_run, "--invoke=%s: argument %" PRIu32 ", %s, is not of type %s", run->invoke,
-                                   i + 1, run->operands[i + 1], cli_valtype_name(type->params[i]));
+            return cli_usage_error(CLI_COMMAND_run, "--invoke=%s: argument %" PRIu32 ", %s, is not of type %s",
+                                   run->invoke, i + 1, run->operands[i + 1], cli_valtype_name(type->params[i]));
         }
     }
     return CLI_OK;

@@ -1,6 +1,7 @@
-/* Values as text. strtoull, strtof and strtod do the digits, but each accepts more than a value here should be (blanks in
- * front, "infinity", a NaN's payload in parentheses, a minus before an unsigned number that wraps), so the shape is checked
- * first. The float formats are written out one by one: rounding a decimal to double and then to float would round twice. */
+/* Values as text. strtoull, strtof and strtod do the digits, but each accepts more than a value here should be (blanks
+ * in front, "infinity", a NaN's payload in parentheses, a minus before an unsigned number that wraps), so the shape is
+ * checked first. The float formats are written out one by one: rounding a decimal to double and then to float would
+ * round twice. */
 #include "cli/values.h"
 
 #include <ctype.h>
@@ -108,14 +109,10 @@ bool cli_value_parse(uint32_t valtype, const char *text, union vm_slot *slot)
         slot->i32 = (uint32_t)value;
         return is_valid;
     }
-    case VM_I64:
-        return parse_integer(text, 64, &slot->i64);
-    case VM_F32:
-        return parse_nan(text, 23, 32, &slot->i64) || parse_f32(text, &slot->f32);
-    case VM_F64:
-        return parse_nan(text, 52, 64, &slot->i64) || parse_f64(text, &slot->f64);
-    default:
-        return strcmp(text, "null") == 0;
+    case VM_I64: return parse_integer(text, 64, &slot->i64);
+    case VM_F32: return parse_nan(text, 23, 32, &slot->i64) || parse_f32(text, &slot->f32);
+    case VM_F64: return parse_nan(text, 52, 64, &slot->i64) || parse_f64(text, &slot->f64);
+    default: return strcmp(text, "null") == 0;
     }
 }
 

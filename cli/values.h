@@ -19,8 +19,8 @@ const char *cli_externkind_name(enum vm_externkind kind);
  *   references null */
 bool cli_value_parse(uint32_t valtype, const char *text, union vm_slot *slot);
 
-/* Writes what cli_value_parse reads: integers signed, floats with as few digits as bring the same value back. References
- * that are not null are written as their type. */
+/* Writes what cli_value_parse reads: integers signed, floats with as few digits as bring the same value back.
+ * References that are not null are written as their type. */
 void cli_value_print(FILE *stream, uint32_t valtype, union vm_slot slot);
 
 /* "(i32 i64) -> (f32)" */

@@ -97,10 +97,11 @@ static void print_bash(void)
     for (enum cli_command i = CLI_COMMAND_glassbox + 1; i < CLI_COMMAND_COUNT; i++) {
         print_bash_options(i);
     }
-    fputs("        esac\n        [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null\n        return\n    fi\n"
-          "    mapfile -t COMPREPLY < <(compgen -f -- \"$word\"\n"
-          "        ((COMP_CWORD == 1)) && compgen -W '",
-          stdout);
+    fputs(
+        "        esac\n        [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null\n        return\n    fi\n"
+        "    mapfile -t COMPREPLY < <(compgen -f -- \"$word\"\n"
+        "        ((COMP_CWORD == 1)) && compgen -W '",
+        stdout);
     print_commands(" ");
     fputs("' -- \"$word\")\n}\ncomplete -o filenames -F _glassbox glassbox\n", stdout);
 }
@@ -162,7 +163,8 @@ static void print_fish(void)
     for (size_t i = 0; i < CLI_OPTION_COUNT; i++) {
         const struct cli_option_info *option = &cli_option_infos[i];
         bool is_top = option->command == CLI_COMMAND_glassbox;
-        printf("complete -c glassbox -n '%s%s' -l %s", is_top ? "__fish_use_subcommand" : "__fish_seen_subcommand_from ",
+        printf("complete -c glassbox -n '%s%s' -l %s",
+               is_top ? "__fish_use_subcommand" : "__fish_seen_subcommand_from ",
                is_top ? "" : cli_commands[option->command].name, option->name);
         if (option->kind == CLI_KIND_DIRECTORY) {
             fputs(" -x -a '(__fish_complete_directories)'", stdout);
