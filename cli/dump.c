@@ -185,7 +185,8 @@ static void print_module(const struct dump *dump)
 
 /* ---- the bytecode of a function ---- */
 
-/* An index, a name as perf shows it, a name as the name section has it, or an exported one; UINT32_MAX: none of these. */
+/* An index, a name as perf shows it, a name as the name section has it, or an exported one; UINT32_MAX: none of these.
+ */
 static uint32_t find_function(const struct dump *dump, const char *text)
 {
     const struct wasm_module *wasm = dump->wasm;
@@ -221,7 +222,8 @@ static void print_locals(const struct dump *dump, const struct wasm_func *func)
     for (uint32_t i = 0; i < func->run_count; i++) {
         const struct wasm_local_run *run = &dump->wasm->local_runs[func->first_run + i];
         if (run->count > 1) {
-            printf("  local %" PRIu32 " to %" PRIu32 ": %s\n", local, local + run->count - 1, cli_valtype_name(run->valtype));
+            printf("  local %" PRIu32 " to %" PRIu32 ": %s\n", local, local + run->count - 1,
+                   cli_valtype_name(run->valtype));
         } else if (run->count == 1) {
             printf("  local %" PRIu32 ": %s\n", local, cli_valtype_name(run->valtype));
         }

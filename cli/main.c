@@ -36,8 +36,8 @@ int cli_glassbox(int argc, char **argv)
     return CLI_OK;
 }
 
-/* A standard descriptor that is closed would become the number of the next file that is opened, and what is printed would
- * go into it. It is kept occupied by what refuses to be used as it: printing fails as it should. */
+/* A standard descriptor that is closed would become the number of the next file that is opened, and what is printed
+ * would go into it. It is kept occupied by what refuses to be used as it: printing fails as it should. */
 static void occupy_standard_descriptors(void)
 {
     for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++) {

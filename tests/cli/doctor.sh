@@ -28,8 +28,8 @@ for check in report["checks"]:
 assert report["works"] == all(check["status"] != "fail" for check in report["checks"])
 print(*(check["name"] for check in report["checks"]))
 PYTHON
-for name in kernel regions code-memory sampling pmu user-counters ring-buffer map dump-dir pid-namespace perf perf-features \
-    perf-inject binutils; do
+for name in kernel regions code-memory sampling pmu user-counters ring-buffer map dump-dir pid-namespace perf \
+    perf-features perf-inject binutils; do
     grep -qw -- "$name" checked || fail "no check $name"
 done
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# --help goes to standard output and names exactly the options that the man page has; what cannot be printed is an error.
+# --help goes to standard output and names exactly the options that the man page has; what cannot be printed is an
+# error.
 #
 #     help.sh MAN_FOLDER VERSION
 # shellcheck source=tests/cli/lib.sh
@@ -10,8 +11,8 @@ version=$2
 run 0 "$GLASSBOX" --version
 prints "glassbox $version"
 
-# The options of a man page as --help writes them: the line after each .TP of the section OPTIONS that starts with a dash,
-# without its macro, fonts and escapes. The macros that join their words lose the blanks.
+# The options of a man page as --help writes them: the line after each .TP of the section OPTIONS that starts with a
+# dash, without its macro, fonts and escapes. The macros that join their words lose the blanks.
 man_options() {
     sed -n '/^\.SH OPTIONS/,/^\.SH EXIT/p' "$1" | grep -A1 '^\.TP' | grep -E '^\.(B|BI|BR) \\-\\-' |
         sed -e 's/^\.B[IR]* //' -e 's/\\f[BIR]//g' -e 's/\\-/-/g' -e 's/ //g' | sort

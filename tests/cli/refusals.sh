@@ -1,6 +1,6 @@
 #!/bin/sh
-# An option that is unknown, misplaced, incomplete or at odds with another is refused: exit status 2, nothing on standard
-# output, and one line that names it and says where help is.
+# An option that is unknown, misplaced, incomplete or at odds with another is refused: exit status 2, nothing on
+# standard output, and one line that names it and says where help is.
 # shellcheck source=tests/cli/lib.sh
 . "${0%/*}/lib.sh"
 
