@@ -1,9 +1,9 @@
 /* runner: one script of the specification's test suite, executed through the embedder's header alone.
  *
- *     runner [--dispatch=region|shared] SCRIPT.json
+ *     runner [--dispatch=region|shared] SCRIPT.json [LINE...]
  *
- * Each command of the script passes, fails, or is not applicable (it tests a parser of the text format, which Glassbox
- * has not). A failure prints its line of the script and goes on with the next command, so that one run shows all of
+ * Each command of the script passes, fails, is not applicable (it tests a parser of the text format, which Glassbox has
+ * not), or is skipped (it stands at one of the LINEs). A failure prints its line of the script and goes on with the next command, so that one run shows all of
  * them; a definition that was refused stays in the list of definitions without a module, so that what follows fails too
  * instead of silently meeting an older one. The last line counts the commands; the exit status is 1 where one failed.
  *
@@ -52,10 +52,11 @@ struct script {
     struct vec instances;
     struct vec registrations;
     json_int_t line; /* of the command that runs */
+    char **skipped_lines; /* NULL-terminated */
 };
 
-enum outcome { PASSED, FAILED, NOT_APPLICABLE };
-enum { OUTCOME_COUNT = 3 };
+enum outcome { PASSED, FAILED, SKIPPED, NOT_APPLICABLE };
+enum { OUTCOME_COUNT = 4 };
 
 typedef enum outcome (*command_fn)(struct script *script, const json_t *command);
 
@@ -389,20 +390,30 @@ static const struct {
     {"assert_uninstantiable", run_assert_uninstantiable},
 };
 
+static bool is_skipped(const struct script *script)
+{
+    for (char **line = script->skipped_lines; *line; line++) {
+        if (atoll(*line) == script->line) return true;
+    }
+    return false;
+}
+
 static enum outcome run_command(struct script *script, const json_t *command)
 {
     const char *type = string_of(command, "type");
     script->line = json_integer_value(json_object_get(command, "line"));
+    if (is_skipped(script)) return SKIPPED;
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         if (same_name(commands[i].type, type)) return commands[i].run(script, command);
     }
     return failed(script, "unknown command %s", type);
 }
 
-static bool script_init(struct script *script, const char *path, enum vm_dispatch dispatch)
+static bool script_init(struct script *script, const char *path, char **skipped_lines, enum vm_dispatch dispatch)
 {
     *script = (struct script){
         .path = path,
+        .skipped_lines = skipped_lines,
         .definitions = VEC_INIT(sizeof(struct definition)),
         .instances = VEC_INIT(sizeof(struct instance)),
         .registrations = VEC_INIT(sizeof(struct registration)),
@@ -438,20 +449,22 @@ static int run_script(struct script *script, const json_t *root)
     json_array_foreach(json_object_get(root, "commands"), index, command) {
         counts[run_command(script, command)]++;
     }
-    printf("%zu passed, %zu failed, %zu not applicable\n", counts[PASSED], counts[FAILED], counts[NOT_APPLICABLE]);
+    printf("%zu passed, %zu failed, %zu skipped, %zu not applicable\n", counts[PASSED], counts[FAILED], counts[SKIPPED],
+           counts[NOT_APPLICABLE]);
     return counts[FAILED] > 0;
 }
 
 int main(int argc, char **argv)
 {
-    bool is_shared = argc == 3 && strcmp(argv[1], "--dispatch=shared") == 0;
-    bool is_region = argc == 2 || (argc == 3 && strcmp(argv[1], "--dispatch=region") == 0);
-    if (!is_shared && !is_region) {
-        fprintf(stderr, "usage: runner [--dispatch=region|shared] SCRIPT.json\n");
+    bool is_shared = argc > 1 && strcmp(argv[1], "--dispatch=shared") == 0;
+    bool is_region = argc > 1 && strcmp(argv[1], "--dispatch=region") == 0;
+    char **operands = argv + 1 + (is_shared || is_region);
+    if (!operands[0] || operands[0][0] == '-') {
+        fprintf(stderr, "usage: runner [--dispatch=region|shared] SCRIPT.json [LINE...]\n");
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, 0); /* what was printed before a crash is seen */
-    const char *path = argv[argc - 1];
+    const char *path = operands[0];
     json_error_t json_error;
     json_t *root = json_load_file(path, JSON_ALLOW_NUL, &json_error);
     if (!root) {
@@ -460,7 +473,7 @@ int main(int argc, char **argv)
     }
     struct script script;
     int status = 1;
-    if (script_init(&script, path, is_shared ? VM_DISPATCH_SHARED : VM_DISPATCH_REGION)) {
+    if (script_init(&script, path, operands + 1, is_shared ? VM_DISPATCH_SHARED : VM_DISPATCH_REGION)) {
         status = run_script(&script, root);
         script_fini(&script);
     }
