@@ -1,28 +1,18 @@
 /* `glassbox dump`: what a module consists of, and the bytecode of its functions.
  *
- * Reads the module twice: as the VM does for names and listing, so that both are those of perf's reports, and by
- * vm/wasm/module.h for what the embedder's header does not tell (the index spaces with their types). Offsets are from
- * the module's first byte everywhere, as in backtraces and in `--lines=bytecode`.
+ * Names are profile/'s and the listing is the VM's, so that both are those of perf's reports. The index spaces with
+ * their types, which the embedder's header does not tell, are read from the VM's own headers: this is the one command
+ * that may look inside. Offsets are from the module's first byte everywhere, as in backtraces and in
+ * `--lines=bytecode`.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/vec.h"
-#include "cli/cli.h"
-#include "cli/module_file.h"
-#include "cli/values.h"
-#include "profile/profile.h"
-#include "vm/glassbox.h"
-#include "vm/wasm/module.h"
+#include "cli/dump.h"
 
-struct dump {
-    struct cli_module_file file;
-    struct vm_engine *engine;
-    struct vm_module *module;
-    struct wasm_module *wasm;
-    struct profile_names *names;
-};
+#include "cli/cli.h"
+#include "cli/values.h"
 
 static void print_name(const struct wasm_name *name)
 {
@@ -185,8 +175,8 @@ static void print_module(const struct dump *dump)
 
 /* ---- the bytecode of a function ---- */
 
-/* An index, a name as perf shows it, a name as the name section has it, or an exported one; UINT32_MAX: none of these.
- */
+/* An index, a name as perf shows it, a name as the name section has it, or an exported one; UINT32_MAX: no such
+ * function. */
 static uint32_t find_function(const struct dump *dump, const char *text)
 {
     const struct wasm_module *wasm = dump->wasm;
@@ -231,65 +221,78 @@ static void print_locals(const struct dump *dump, const struct wasm_func *func)
     }
 }
 
+uint32_t cli_dump_instruction(const struct dump *dump, uint32_t offset, unsigned *depth)
+{
+    struct wasm_instruction instruction;
+    wasm_decode(dump->wasm, offset, &instruction);
+    bool closes = instruction.opcode == WASM_OP_end || instruction.opcode == WASM_OP_else;
+    bool opens = instruction.opcode == WASM_OP_block || instruction.opcode == WASM_OP_loop ||
+                 instruction.opcode == WASM_OP_if || instruction.opcode == WASM_OP_else;
+    *depth -= closes;
+    char text[256];
+    uint32_t next = vm_module_listing(dump->module, offset, text, sizeof text);
+    printf("  0x%06" PRIx32 "  %*s%s\n", offset, (int)(2 * (*depth < 40 ? *depth : 40)), "", text);
+    *depth += opens;
+    return next;
+}
+
 static void print_bytecode(const struct dump *dump, const struct wasm_func *func)
 {
     uint32_t end = func->body.offset + func->body.size_bytes;
     unsigned depth = 1;
     for (uint32_t offset = func->body.offset; offset < end;) {
-        struct wasm_instruction instruction;
-        wasm_decode(dump->wasm, offset, &instruction);
-        bool closes = instruction.opcode == WASM_OP_end || instruction.opcode == WASM_OP_else;
-        bool opens = instruction.opcode == WASM_OP_block || instruction.opcode == WASM_OP_loop ||
-                     instruction.opcode == WASM_OP_if || instruction.opcode == WASM_OP_else;
-        depth -= closes;
-        char text[256];
-        uint32_t next = vm_module_listing(dump->module, offset, text, sizeof text);
-        printf("  0x%06" PRIx32 "  %*s%s\n", offset, (int)(2 * (depth < 40 ? depth : 40)), "", text);
-        depth += opens;
-        offset = next;
+        offset = cli_dump_instruction(dump, offset, &depth);
     }
 }
 
-/* False: there is no such function to list, and that has been reported. */
-static bool print_function(const struct dump *dump, const char *text)
+/* False: it could not be translated, and that has been reported. */
+static bool print_function(const struct dump *dump, uint32_t funcidx)
 {
-    uint32_t funcidx = find_function(dump, text);
-    if (funcidx == UINT32_MAX) {
-        cli_error("%s: has no function %s", dump->file.path, text);
-        return false;
-    }
     const struct wasm_func *func = &dump->wasm->funcs[funcidx];
-    if (func->import != UINT32_MAX) {
-        cli_error("%s: function %s is imported and has no bytecode", dump->file.path, text);
-        return false;
-    }
     printf("func %" PRIu32 " ", funcidx);
     print_func_name(dump, funcidx);
     fputs("  ", stdout);
     print_type(dump, func->typeidx);
     putchar('\n');
     print_locals(dump, func);
+    if (dump->with_code) {
+        return cli_dump_code(dump, funcidx);
+    }
     print_bytecode(dump, func);
     return true;
+}
+
+/* False: there is no such function to list, and that has been reported. */
+static bool print_named_function(const struct dump *dump, const char *text)
+{
+    uint32_t funcidx = find_function(dump, text);
+    if (funcidx == UINT32_MAX) {
+        cli_error("%s: has no function %s", dump->file.path, text);
+        return false;
+    }
+    if (funcidx < dump->wasm->imported_func_count) {
+        cli_error("%s: function %s is imported and has no bytecode", dump->file.path, text);
+        return false;
+    }
+    return print_function(dump, funcidx);
 }
 
 /* ---- the command ---- */
 
 static bool dump_load(struct dump *dump, const char *path)
 {
-    const struct vm_config config = {.dispatch = VM_DISPATCH_SHARED};
     struct err err = {0};
     if (!cli_module_file_read(&dump->file, path)) {
         return false;
     }
     const uint8_t *bytes = dump->file.bytes;
     size_t size_bytes = dump->file.size_bytes;
-    if (vm_engine_create(&config, &dump->engine, &err) != 0 ||
-        vm_module_create(dump->engine, bytes, size_bytes, dump->file.name, &dump->module, &err) != 0 ||
-        wasm_module_create(bytes, size_bytes, &dump->wasm, &err) != 0) {
+    if (vm_engine_create(NULL, &dump->engine, &err) != 0 ||
+        vm_module_create(dump->engine, bytes, size_bytes, dump->file.name, &dump->module, &err) != 0) {
         cli_module_file_error(&dump->file, &err);
         return false;
     }
+    dump->wasm = code_program_of(dump->module)->wasm;
     dump->names = profile_names_create(dump->module);
     if (!dump->names) {
         cli_error("out of memory");
@@ -300,9 +303,6 @@ static bool dump_load(struct dump *dump, const char *path)
 static void dump_fini(struct dump *dump)
 {
     profile_names_destroy(dump->names);
-    if (dump->wasm) {
-        wasm_module_destroy(dump->wasm);
-    }
     if (dump->module) {
         vm_module_destroy(dump->module);
     }
@@ -310,6 +310,23 @@ static void dump_fini(struct dump *dump)
         vm_engine_destroy(dump->engine);
     }
     cli_module_file_fini(&dump->file);
+}
+
+/* What the options ask for: the parts of the module, or functions. */
+static bool print_all(const struct dump *dump, const char **functions, size_t function_count)
+{
+    bool is_complete = true;
+    for (size_t i = 0; i < function_count && is_complete; i++) {
+        is_complete = print_named_function(dump, functions[i]);
+    }
+    if (function_count == 0 && !dump->with_code) {
+        print_module(dump);
+    } else if (function_count == 0) {
+        for (uint32_t i = dump->wasm->imported_func_count; i < dump->wasm->func_count && is_complete; i++) {
+            is_complete = print_function(dump, i);
+        }
+    }
+    return is_complete;
 }
 
 int cli_dump(int argc, char **argv)
@@ -320,27 +337,26 @@ int cli_dump(int argc, char **argv)
         cli_error("out of memory");
         return CLI_FAILED;
     }
+    struct dump dump = {0};
     struct cli_options options = cli_options_start(CLI_COMMAND_dump, argc, argv);
     enum cli_option option;
-    while ((option = cli_options_next(&options)) == CLI_OPTION_dump_func) {
-        functions[function_count++] = options.value;
+    while ((option = cli_options_next(&options)) < CLI_OPTION_COUNT) {
+        if (option == CLI_OPTION_dump_func) {
+            functions[function_count++] = options.value;
+        } else {
+            dump.with_code = true;
+        }
     }
 
-    struct dump dump = {0};
     int status = options.status;
-    if (option == CLI_OPTIONS_END && options.next + 1 != argc) {
-        status = options.next == argc
-                     ? cli_usage_error(CLI_COMMAND_dump, "no MODULE is given")
-                     : cli_usage_error(CLI_COMMAND_dump, "%s: options come before MODULE, and there is one MODULE",
-                                       argv[options.next + 1]);
+    if (option == CLI_OPTIONS_END && options.next == argc) {
+        status = cli_usage_error(CLI_COMMAND_dump, "no MODULE is given");
+    } else if (option == CLI_OPTIONS_END && options.next + 1 < argc) {
+        status = cli_usage_error(CLI_COMMAND_dump, "%s: options come before MODULE, and there is one MODULE",
+                                 argv[options.next + 1]);
     } else if (option == CLI_OPTIONS_END) {
-        status = dump_load(&dump, argv[options.next]) ? CLI_OK : CLI_FAILED;
-        if (status == CLI_OK && function_count == 0) {
-            print_module(&dump);
-        }
-        for (size_t i = 0; i < function_count && status == CLI_OK; i++) {
-            status = print_function(&dump, functions[i]) ? CLI_OK : CLI_FAILED;
-        }
+        bool is_complete = dump_load(&dump, argv[options.next]) && print_all(&dump, functions, function_count);
+        status = is_complete ? CLI_OK : CLI_FAILED;
     }
     dump_fini(&dump);
     free(functions);

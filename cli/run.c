@@ -93,12 +93,6 @@ static int check_options(const struct run *run, const struct cli_options *option
         return usage(
             "--perf needs --dispatch=region: with --dispatch=shared no function has code of its own to announce");
     }
-    if (!vm_has_regions() && has_perf) {
-        return usage("--perf: this build has no code regions (it is a sanitizer's), so there is nothing to announce");
-    }
-    if (!vm_has_regions() && has_dispatch && run->config.dispatch == VM_DISPATCH_REGION) {
-        return usage("--dispatch=region: this build has no code regions (it is a sanitizer's)");
-    }
     /* A map has its place in /tmp, but one directory for whatever --perf= asks for is a fair thing to give. */
     if (cli_options_seen(options, CLI_OPTION_run_perf_dir) && !has_perf) {
         return usage("--perf-dir needs --perf");
@@ -106,6 +100,12 @@ static int check_options(const struct run *run, const struct cli_options *option
     if (cli_options_seen(options, CLI_OPTION_run_lines) &&
         !(run->profile_config.announce & (PROFILE_JITDUMP | PROFILE_ELF))) {
         return usage(has_perf ? "--lines is for jitdump and elf: a map has no lines" : "--lines needs --perf");
+    }
+    if (!vm_has_regions() && has_perf) {
+        return usage("--perf: this build has no code regions (it is a sanitizer's), so there is nothing to announce");
+    }
+    if (!vm_has_regions() && has_dispatch && run->config.dispatch == VM_DISPATCH_REGION) {
+        return usage("--dispatch=region: this build has no code regions (it is a sanitizer's)");
     }
     return CLI_OK;
 }

@@ -37,10 +37,10 @@ ROOMS = {
         may_include=("vm/hooks.h", "perfmap/perfmap.h", "jitdump/jitdump.h", "elfimage/elfimage.h", "base/"),
         libraries=("libelf.h", "gelf.h", "dwarf.h", "elfutils/libdw.h", "libiberty/demangle.h"),
         public=("profile.h",), prefixes=("profile_",)),
-    # module.h is not public; `dump` shows what the VM has inside.
+    # module.h and program.h are not public; `dump` shows what the VM has inside.
     "cli": Room(
         may_include=("vm/glassbox.h", "vm/hooks.h", "vm/traps.def", "vm/wasi/wasi.h", "vm/wasm/module.h",
-                     "profile/profile.h", "base/"),
+                     "vm/code/program.h", "profile/profile.h", "base/"),
         libraries=("capstone/capstone.h", "jansson.h")),
 }
 
