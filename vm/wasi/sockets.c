@@ -21,7 +21,7 @@ enum wasi_errno wasi_sock_accept(struct wasi_call *call)
     if (!number_out)
         return WASI_EFAULT;
     int flags = SOCK_CLOEXEC | (fdflags ? SOCK_NONBLOCK : 0);
-    int host = TEMP_FAILURE_RETRY(accept4(fd->host, NULL, NULL, flags));
+    int host = (int)TEMP_FAILURE_RETRY(accept4(fd->host, NULL, NULL, flags));
     if (host < 0)
         return wasi_errno_from_host(errno);
     uint32_t number;
