@@ -327,18 +327,26 @@ static bool is_owner(const struct elfimage *image)
     return *image->owner == getpid();
 }
 
-/* Unmaps and frees whatever of the image exists in this process. In a child the place of the writable views may by now
- * be somebody else's. */
 static void release(struct elfimage *image)
 {
     if (image->execute != NULL)
-        munmap(image->execute, is_owner(image) ? views_bytes(image) : execute_bytes(image));
+        munmap(image->execute, views_bytes(image));
     if (image->owner != NULL)
         munmap(image->owner, image->page_bytes);
     if (image->fd >= 0)
         close(image->fd);
     pthread_mutex_destroy(&image->lock);
     free(image->line_program);
+    free(image);
+}
+
+/* The same in a child, without what `lock` protects: the thread that held it may have been half-way. The place of the
+ * writable views may by now be somebody else's. */
+static void release_in_child(struct elfimage *image)
+{
+    munmap(image->execute, execute_bytes(image));
+    munmap(image->owner, image->page_bytes);
+    close(image->fd);
     free(image);
 }
 
@@ -582,7 +590,11 @@ void elfimage_destroy(struct elfimage *image)
 {
     if (image == NULL)
         return;
-    (void)elfimage_finish(image);
+    if (!is_owner(image)) {
+        release_in_child(image);
+        return;
+    }
+    (void)elfimage_finish(image); /* where it fails the file is as readable, only larger */
     release(image);
 }
 

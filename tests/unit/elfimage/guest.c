@@ -6,7 +6,6 @@
  *   leave     the same, but ends without elfimage_destroy
  *   kill      the same, but kills itself with SIGKILL
  *   forever   the same, and never ends
- *   late      publishes `hot` only after half of the time, while a thread runs in the image
  *
  * FUNCTIONS more functions, of ten lines each, are published first and never run. DIRECTORY/loop.txt becomes the source
  * text that the lines point to. */
@@ -20,7 +19,7 @@
 #include "tests/unit/elfimage/machine_code.h"
 
 #define SLICES 100
-#define TURNS_A_PART 300000 /* some 10 ms a slice of ten parts: about two seconds in all on a slow machine */
+#define TURNS_A_PART 300000 /* a slice of ten parts takes some 10 ms */
 
 static char source_path[4096];
 static char *code_write;
@@ -106,8 +105,6 @@ int main(int argc, char **argv)
     const call_fn outer = (call_fn)publish(image, call_code, sizeof(call_code), "outer", NULL, 0);
     const spin_fn warm = publish_spin(image, "warm", 5);
     const spin_fn cold = publish_spin(image, "cold", 9);
-    if (strcmp(mode, "late") == 0)
-        outer(2 * SLICES * TURNS_A_PART, cold);
     const spin_fn hot = publish_spin(image, "hot", 1);
 
     for (unsigned slice = 0; slice < SLICES || strcmp(mode, "forever") == 0; slice++) {
