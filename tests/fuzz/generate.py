@@ -402,8 +402,8 @@ class Function:
         self.stack[base:] = results
 
     STEPS = ([step_push] * 8 + [step_numeric] * 10 + [step_binary_of_pushed] * 6 + [step_local] * 6 +
-             [step_global] * 2 + [step_drop] + [step_select] * 2 + [step_reference] + [step_load] * 3 + [step_store] * 3 +
-             [step_bulk] * 2 + [step_call] * 3 + [step_branch] * 3 + [step_block] * 4)
+             [step_global] * 2 + [step_drop] + [step_select] * 2 + [step_reference] + [step_load] * 3 +
+             [step_store] * 3 + [step_bulk] * 2 + [step_call] * 3 + [step_branch] * 3 + [step_block] * 4)
 
     def body(self):
         """Steps, then what the innermost frame has to leave. A step that returns True has left the block."""
