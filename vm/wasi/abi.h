@@ -1,5 +1,5 @@
-/* abi: snapshot_preview1 as bytes: its numbers, and its structures as they lie in the guest's memory (little-endian, with
- * the padding shown). They are copied in and out as a whole; nothing here is ever a pointer into the guest.
+/* abi: snapshot_preview1 as bytes: its numbers, and its structures as they lie in the guest's memory (little-endian,
+ * with the padding shown). They are copied in and out as a whole; nothing here is ever a pointer into the guest.
  */
 #ifndef GLASSBOX_VM_WASI_ABI_H
 #define GLASSBOX_VM_WASI_ABI_H

@@ -1,5 +1,5 @@
-/* Error numbers, from the host's to preview 1's. A switch made from the table: a host number twice in it would not compile.
- * What preview 1 has no number for becomes EIO. */
+/* Error numbers, from the host's to preview 1's. A switch made from the table: a host number twice in it would not
+ * compile. What preview 1 has no number for becomes EIO. */
 #include "vm/wasi/internal.h"
 
 #include <errno.h>
@@ -7,8 +7,8 @@
 enum wasi_errno wasi_errno_from_host(int host_errno)
 {
     switch (host_errno) {
-#define ERRNO(name, number, host)                                                                                        \
-    case host:                                                                                                           \
+#define ERRNO(name, number, host)                                                                                      \
+    case host:                                                                                                         \
         return WASI_E##name;
 #include "vm/wasi/errno.def"
     default:

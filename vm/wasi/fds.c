@@ -1,16 +1,16 @@
 /* The guest's descriptors.
  *
  * A guest never sees a host descriptor's number: its numbers index a table, lowest free first, as POSIX programs expect
- * (preview 1 only suggests random numbers, and no runtime does that). The table grows only when a descriptor is opened, so
- * the host's RLIMIT_NOFILE bounds it; fd_renumber goes to numbers that are open, so it cannot be made to grow it.
+ * (preview 1 only suggests random numbers, and no runtime does that). The table grows only when a descriptor is opened,
+ * so the host's RLIMIT_NOFILE bounds it; fd_renumber goes to numbers that are open, so it cannot be made to grow it.
  *
- * Rights are preview 1's, kept though later WASI dropped them: they are what a guest can give up before it runs code that
- * it does not trust, and wasi-libc reads a file's access mode and a terminal's nature out of them. They only ever shrink:
- * path_open takes no more than what the directory lets through, fdstat_set_rights only removes.
+ * Rights are preview 1's, kept though later WASI dropped them: they are what a guest can give up before it runs code
+ * that it does not trust, and wasi-libc reads a file's access mode and a terminal's nature out of them. They only ever
+ * shrink: path_open takes no more than what the directory lets through, fdstat_set_rights only removes.
  *
- * Standard input, output and error are duplicates, so that a guest that closes them cannot take them from the profiler's
- * messages. A duplicate shares its file status flags with every process that has the file open, the user's shell included:
- * they are put back when the guest closes it.
+ * Standard input, output and error are duplicates, so that a guest that closes them cannot take them from the
+ * profiler's messages. A duplicate shares its file status flags with every process that has the file open, the user's
+ * shell included: they are put back when the guest closes it.
  */
 #include "vm/wasi/internal.h"
 
@@ -171,8 +171,8 @@ enum wasi_errno wasi_fd_fdstat_get(struct wasi_call *call)
     return WASI_SUCCESS;
 }
 
-/* Linux changes O_APPEND and O_NONBLOCK of an open file and silently ignores the sync flags, so a wish to change those is
- * refused here. */
+/* Linux changes O_APPEND and O_NONBLOCK of an open file and silently ignores the sync flags, so a wish to change those
+ * is refused here. */
 enum wasi_errno wasi_fd_fdstat_set_flags(struct wasi_call *call)
 {
     struct wasi_fd *fd;

@@ -1,8 +1,8 @@
 /* Calls on an open file: reading, writing, seeking, its size, times and status.
  *
- * Data moves by readv and writev straight from and to guest memory; there is no buffer in between. The kernel moves at most
- * 2 GiB a call, so every count fits the guest's 32 bits. A call that a signal interrupts (a profiler's timer, usually) is
- * made again: preview 1 has no signals, and guests do not expect EINTR.
+ * Data moves by readv and writev straight from and to guest memory; there is no buffer in between. The kernel moves at
+ * most 2 GiB a call, so every count fits the guest's 32 bits. A call that a signal interrupts (a profiler's timer,
+ * usually) is made again: preview 1 has no signals, and guests do not expect EINTR.
  *
  * Offsets and sizes of 2^63 and more are what the kernel sees as negative and refuses.
  */
@@ -79,8 +79,7 @@ enum wasi_errno wasi_times_to_host(uint64_t atim_ns, uint64_t mtim_ns, uint32_t 
 {
     if (fstflags & ~(uint32_t)WASI_FST_ALL)
         return WASI_EINVAL;
-    enum wasi_errno error =
-        time_to_host(atim_ns, fstflags & WASI_FST_ATIM, fstflags & WASI_FST_ATIM_NOW, &times[0]);
+    enum wasi_errno error = time_to_host(atim_ns, fstflags & WASI_FST_ATIM, fstflags & WASI_FST_ATIM_NOW, &times[0]);
     if (error)
         return error;
     return time_to_host(mtim_ns, fstflags & WASI_FST_MTIM, fstflags & WASI_FST_MTIM_NOW, &times[1]);
@@ -101,7 +100,8 @@ static ssize_t write_here(int host, const struct iovec *iovecs, int count, off_t
     return writev(host, iovecs, count);
 }
 
-/* fd_read and fd_write (fd, iovs, iovs_len, nwritten), and fd_pread and fd_pwrite (fd, iovs, iovs_len, offset, nwritten). */
+/* fd_read and fd_write (fd, iovs, iovs_len, nwritten), and fd_pread and fd_pwrite (fd, iovs, iovs_len, offset,
+ * nwritten). */
 static enum wasi_errno transfer(struct wasi_call *call, uint64_t rights, transfer_fn run, uint64_t offset,
                                 uint32_t count_address)
 {

@@ -1,9 +1,9 @@
 /* The only door to the guest's memory.
  *
- * Every address and length that a guest passes is checked here, in 64 bits and without a sum that could wrap, against the
- * memory's size. Structures that steer the host (iovecs, subscriptions, paths) are copied before they are looked at, so that
- * a guest with threads could not change them between the check and the use. Plain data is moved by the kernel straight from
- * and to guest memory: what a second thread does to it meanwhile harms only the guest.
+ * Every address and length that a guest passes is checked here, in 64 bits and without a sum that could wrap, against
+ * the memory's size. Structures that steer the host (iovecs, subscriptions, paths) are copied before they are looked
+ * at, so that a guest with threads could not change them between the check and the use. Plain data is moved by the
+ * kernel straight from and to guest memory: what a second thread does to it meanwhile harms only the guest.
  *
  * A memory never moves and never shrinks, so a range that was good stays good for the length of the call.
  */

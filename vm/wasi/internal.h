@@ -1,5 +1,5 @@
-/* internal: what the files of vm/wasi/ share. A guest's call arrives in wasi.c as slots; the function that serves it sees a
- * struct wasi_call and answers with preview 1's error number.
+/* internal: what the files of vm/wasi/ share. A guest's call arrives in wasi.c as slots; the function that serves it
+ * sees a struct wasi_call and answers with preview 1's error number.
  */
 #ifndef GLASSBOX_VM_WASI_INTERNAL_H
 #define GLASSBOX_VM_WASI_INTERNAL_H
@@ -73,8 +73,8 @@ struct wasi_call {
 /* The `size_bytes` at `address`, or NULL where they are not all inside the memory. */
 void *wasi_guest_range(const struct wasi_call *call, uint32_t address, uint64_t size_bytes);
 
-/* Copies a path in and terminates it. Refuses one that is too long, holds a NUL, is absolute (EPERM: it points outside) or
- * empty. */
+/* Copies a path in and terminates it. Refuses one that is too long, holds a NUL, is absolute (EPERM: it points outside)
+ * or empty. */
 enum wasi_errno wasi_guest_path(const struct wasi_call *call, uint32_t address, uint32_t size_bytes,
                                 char path[PATH_MAX]);
 
@@ -90,28 +90,28 @@ enum wasi_errno wasi_errno_of(long result);
 
 /* ---- fds.c: the table of descriptors ---- */
 
-#define WASI_RIGHTS_FILE                                                                                                 \
-    (WASI_RIGHT_FD_DATASYNC | WASI_RIGHT_FD_READ | WASI_RIGHT_FD_SEEK | WASI_RIGHT_FD_FDSTAT_SET_FLAGS |                \
-     WASI_RIGHT_FD_SYNC | WASI_RIGHT_FD_TELL | WASI_RIGHT_FD_WRITE | WASI_RIGHT_FD_ADVISE | WASI_RIGHT_FD_ALLOCATE |    \
-     WASI_RIGHT_FD_FILESTAT_GET | WASI_RIGHT_FD_FILESTAT_SET_SIZE | WASI_RIGHT_FD_FILESTAT_SET_TIMES |                  \
+#define WASI_RIGHTS_FILE                                                                                               \
+    (WASI_RIGHT_FD_DATASYNC | WASI_RIGHT_FD_READ | WASI_RIGHT_FD_SEEK | WASI_RIGHT_FD_FDSTAT_SET_FLAGS |               \
+     WASI_RIGHT_FD_SYNC | WASI_RIGHT_FD_TELL | WASI_RIGHT_FD_WRITE | WASI_RIGHT_FD_ADVISE | WASI_RIGHT_FD_ALLOCATE |   \
+     WASI_RIGHT_FD_FILESTAT_GET | WASI_RIGHT_FD_FILESTAT_SET_SIZE | WASI_RIGHT_FD_FILESTAT_SET_TIMES |                 \
      WASI_RIGHT_POLL_FD_READWRITE)
 
-#define WASI_RIGHTS_DIRECTORY                                                                                            \
-    (WASI_RIGHT_FD_DATASYNC | WASI_RIGHT_FD_FDSTAT_SET_FLAGS | WASI_RIGHT_FD_SYNC | WASI_RIGHT_FD_ADVISE |              \
-     WASI_RIGHT_PATH_CREATE_DIRECTORY | WASI_RIGHT_PATH_CREATE_FILE | WASI_RIGHT_PATH_LINK_SOURCE |                     \
-     WASI_RIGHT_PATH_LINK_TARGET | WASI_RIGHT_PATH_OPEN | WASI_RIGHT_FD_READDIR | WASI_RIGHT_PATH_READLINK |            \
-     WASI_RIGHT_PATH_RENAME_SOURCE | WASI_RIGHT_PATH_RENAME_TARGET | WASI_RIGHT_PATH_FILESTAT_GET |                     \
-     WASI_RIGHT_PATH_FILESTAT_SET_SIZE | WASI_RIGHT_PATH_FILESTAT_SET_TIMES | WASI_RIGHT_FD_FILESTAT_GET |              \
-     WASI_RIGHT_FD_FILESTAT_SET_TIMES | WASI_RIGHT_PATH_SYMLINK | WASI_RIGHT_PATH_REMOVE_DIRECTORY |                    \
+#define WASI_RIGHTS_DIRECTORY                                                                                          \
+    (WASI_RIGHT_FD_DATASYNC | WASI_RIGHT_FD_FDSTAT_SET_FLAGS | WASI_RIGHT_FD_SYNC | WASI_RIGHT_FD_ADVISE |             \
+     WASI_RIGHT_PATH_CREATE_DIRECTORY | WASI_RIGHT_PATH_CREATE_FILE | WASI_RIGHT_PATH_LINK_SOURCE |                    \
+     WASI_RIGHT_PATH_LINK_TARGET | WASI_RIGHT_PATH_OPEN | WASI_RIGHT_FD_READDIR | WASI_RIGHT_PATH_READLINK |           \
+     WASI_RIGHT_PATH_RENAME_SOURCE | WASI_RIGHT_PATH_RENAME_TARGET | WASI_RIGHT_PATH_FILESTAT_GET |                    \
+     WASI_RIGHT_PATH_FILESTAT_SET_SIZE | WASI_RIGHT_PATH_FILESTAT_SET_TIMES | WASI_RIGHT_FD_FILESTAT_GET |             \
+     WASI_RIGHT_FD_FILESTAT_SET_TIMES | WASI_RIGHT_PATH_SYMLINK | WASI_RIGHT_PATH_REMOVE_DIRECTORY |                   \
      WASI_RIGHT_PATH_UNLINK_FILE | WASI_RIGHT_POLL_FD_READWRITE)
 
 #define WASI_RIGHTS_SOCKET (WASI_RIGHTS_FILE | WASI_RIGHT_SOCK_SHUTDOWN | WASI_RIGHT_SOCK_ACCEPT)
 
-/* The guest's descriptor `number`, where it has all of `rights`: else EBADF or ENOTCAPABLE. Good until the next insert. */
+/* The guest's descriptor `number` where it has all of `rights`, else EBADF or ENOTCAPABLE. Good until an insert. */
 enum wasi_errno wasi_fds_find(struct wasi *wasi, uint32_t number, uint64_t rights, struct wasi_fd **found);
 
-/* Takes `host` (on failure too: it is closed) as the lowest free number, with those of the rights that make sense for what
- * it is. */
+/* Takes `host` (on failure too: it is closed) as the lowest free number, with those of the rights that make sense for
+ * what it is. */
 enum wasi_errno wasi_fds_insert(struct wasi *wasi, int host, uint64_t rights_base, uint64_t rights_inheriting,
                                 uint32_t *number);
 
@@ -133,15 +133,15 @@ struct timespec wasi_timestamp_to_host(uint64_t when_ns);
 
 /* ---- resolve.c, walk.c: paths ---- */
 
-/* open(2) beneath `directory`: no component, link or race leads outside it. Returns a host descriptor or a negative errno,
- * -EPERM for a path that leads outside. */
+/* open(2) beneath `directory`: no component, link or race leads outside it. Returns a host descriptor or a negative
+ * errno, -EPERM for a path that leads outside. */
 int wasi_resolve_open(struct wasi *wasi, int directory, const char *path, int flags, mode_t mode);
 
 /* The same by a walk of our own, one component at a time. */
 int wasi_walk_open(int directory, const char *path, int flags, mode_t mode);
 
-/* The directory that holds the last component of a path, and that component's name, with one slash after it where the path
- * ended so. Close `directory`. */
+/* The directory that holds the last component of a path, and that component's name, with one slash after it where the
+ * path ended so. Close `directory`. */
 struct wasi_place {
     int directory;
     const char *name; /* points into `path` */

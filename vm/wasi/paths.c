@@ -149,8 +149,8 @@ enum wasi_errno wasi_path_readlink(struct wasi_call *call)
     void *used_out = wasi_guest_range(call, call->args[5].i32, sizeof(uint32_t));
     if (!out || !used_out)
         return WASI_EFAULT;
-    int host = open_file(call, call->args[0].i32, WASI_RIGHT_PATH_READLINK, 0, call->args[1].i32, call->args[2].i32,
-                         &error);
+    int host =
+        open_file(call, call->args[0].i32, WASI_RIGHT_PATH_READLINK, 0, call->args[1].i32, call->args[2].i32, &error);
     if (host < 0)
         return error;
     char target[PATH_MAX];
@@ -205,8 +205,8 @@ enum wasi_errno wasi_path_create_directory(struct wasi_call *call)
     return error;
 }
 
-/* (old_path, old_path_len, fd, new_path, new_path_len). An absolute target could only lead outside: refused. A relative one
- * that leads outside is refused when it is followed, since where it leads depends on where it then is. */
+/* (old_path, old_path_len, fd, new_path, new_path_len). An absolute target could only lead outside: refused. A relative
+ * one that leads outside is refused when it is followed, since where it leads depends on where it then is. */
 enum wasi_errno wasi_path_symlink(struct wasi_call *call)
 {
     struct wasi_place place;
@@ -243,8 +243,8 @@ enum wasi_errno wasi_path_rename(struct wasi_call *call)
 
 /* (old_fd, old_flags, old_path, old_path_len, new_fd, new_path, new_path_len)
  *
- * The old file is opened and the descriptor linked through its name in /proc, because linking a descriptor directly asks for
- * a privilege. Giving linkat the old name instead would follow a link behind a slash at its end. */
+ * The old file is opened and the descriptor linked through its name in /proc, because linking a descriptor directly
+ * asks for a privilege. Giving linkat the old name instead would follow a link behind a slash at its end. */
 enum wasi_errno wasi_path_link(struct wasi_call *call)
 {
     enum wasi_errno error;

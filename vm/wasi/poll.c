@@ -1,13 +1,15 @@
 /* poll_oneoff: wait until any of a list of clocks and descriptors is ready.
  *
- * One ppoll serves the whole list: its descriptors, with the earliest clock as the timeout. After it, every subscription is
- * looked at once more and each that is ready writes an event; if none is (a signal came, or a clock's timeout was rounded),
- * it waits again. Subscriptions that can never become ready (a bad descriptor, an unknown clock) are answered at once with
- * an event that bears the error, as the specification has it: one bad descriptor must not hide the others.
+ * One ppoll serves the whole list: its descriptors, with the earliest clock as the timeout. After it, every
+ * subscription is looked at once more and each that is ready writes an event; if none is (a signal came, or a clock's
+ * timeout was rounded), it waits again. Subscriptions that can never become ready (a bad descriptor, an unknown clock)
+ * are answered at once with an event that bears the error, as the specification has it: one bad descriptor must not
+ * hide the others.
  *
- * A clock's deadline is fixed when the call begins. A step of the real-time clock while we wait is noticed only when the
- * wait ends: a timerfd would notice at once, but costs two system calls and a descriptor for a case that guests sleeping
- * until a wall-clock time hardly have. The CPU-time clocks stand still while one waits for them, so they are refused.
+ * A clock's deadline is fixed when the call begins. A step of the real-time clock while we wait is noticed only when
+ * the wait ends: a timerfd would notice at once, but costs two system calls and a descriptor for a case that guests
+ * sleeping until a wall-clock time hardly have. The CPU-time clocks stand still while one waits for them, so they are
+ * refused.
  *
  * The list is bounded (SUBSCRIPTIONS_MAX), for it makes the host allocate.
  */

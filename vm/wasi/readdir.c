@@ -1,10 +1,11 @@
 /* fd_readdir: a directory's entries, from any cookie on.
  *
- * A cookie is the kernel's own d_off, the position after an entry, so it needs no table and stays good while the directory
- * changes as far as the file system can do that. But going back to a position is what file systems do worst: tmpfs before
- * Linux 6.6 counts entries, so a guest that reads some, deletes them and goes on from its cookie would miss as many. And a
- * guest does go back each time, for the entry that did not fit its buffer. So what was read ahead is kept, and as long as the
- * guest goes on where it stopped, the kernel is never asked to seek. Cookie 0 always begins anew.
+ * A cookie is the kernel's own d_off, the position after an entry, so it needs no table and stays good while the
+ * directory changes as far as the file system can do that. But going back to a position is what file systems do worst:
+ * tmpfs before Linux 6.6 counts entries, so a guest that reads some, deletes them and goes on from its cookie would
+ * miss as many. And a guest does go back each time, for the entry that did not fit its buffer. So what was read ahead
+ * is kept, and as long as the guest goes on where it stopped, the kernel is never asked to seek. Cookie 0 always begins
+ * anew.
  *
  * The last entry is cut where the buffer ends; that the buffer is full is how the guest knows of more.
  */

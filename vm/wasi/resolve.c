@@ -1,16 +1,17 @@
 /* Where a guest's path leads: beneath the directory it was given, or nowhere.
  *
- * The kernel resolves: openat2(RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS) follows `..` and symbolic links, refuses what leads
- * out, and cannot be raced, since it holds the directories that it walks. It only opens, so everything else is done in two
- * steps:
+ * The kernel resolves: openat2(RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS) follows `..` and symbolic links, refuses what
+ * leads out, and cannot be raced, since it holds the directories that it walks. It only opens, so everything else is
+ * done in two steps:
  *
- *   - what concerns a file (its status, its times, where a link points) opens it with O_PATH and works on the descriptor;
- *   - what concerns a name (create, remove, rename, link) opens the directory that holds the name, and uses the *at call with
- *     that one component. Such calls never follow a last component, a link least of all; nor may that be `..`.
+ *   - what concerns a file (its status, its times, where a link points) opens it with O_PATH and works on the
+ *     descriptor;
+ *   - what concerns a name (create, remove, rename, link) opens the directory that holds the name, and uses the *at
+ *     call with that one component. Such calls never follow a last component; nor may that be `..`.
  *
  * Where the kernel has no openat2 (before 5.6, under emulators and filters that do not know it), walk.c resolves one
- * component at a time with the same guarantee and more system calls. Refusing would be simpler, but would leave arm64 under
- * qemu-user and gVisor without files.
+ * component at a time with the same guarantee and more system calls. Refusing would be simpler, but would leave arm64
+ * under qemu-user and gVisor without files.
  *
  * Rejected: comparing realpath() with the directory's, which any rename defeats.
  */
@@ -55,8 +56,8 @@ int wasi_resolve_open(struct wasi *wasi, int directory, const char *path, int fl
     return wasi_walk_open(directory, path, flags, mode);
 }
 
-/* Cuts `path` in front of its last component, which it returns; what is before it stays in `path` ("" for none). Of several
- * slashes at the end one is kept, since it asks for a directory. */
+/* Cuts `path` in front of its last component, which it returns; what is before it stays in `path` ("" for none). Of
+ * several slashes at the end one is kept, since it asks for a directory. */
 static char *split(char *path)
 {
     size_t length = strlen(path);

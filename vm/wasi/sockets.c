@@ -1,5 +1,6 @@
-/* The four calls on sockets. Preview 1 cannot make a socket: they serve those that the embedder gives (wasi_inherit_fd), or
- * standard input when it is one, and those accepted from them. The kernel says ENOTSOCK for what is none.
+/* The four calls on sockets. Preview 1 cannot make a socket: they serve those that the embedder gives
+ * (wasi_inherit_fd), or standard input when it is one, and those accepted from them. The kernel says ENOTSOCK for what
+ * is none.
  */
 #include "vm/wasi/internal.h"
 
@@ -88,9 +89,8 @@ enum wasi_errno wasi_sock_send(struct wasi_call *call)
 
 enum wasi_errno wasi_sock_shutdown(struct wasi_call *call)
 {
-    static const int hows[] = {[WASI_SHUT_RD] = SHUT_RD,
-                               [WASI_SHUT_WR] = SHUT_WR,
-                               [WASI_SHUT_RD | WASI_SHUT_WR] = SHUT_RDWR};
+    static const int hows[] = {
+        [WASI_SHUT_RD] = SHUT_RD, [WASI_SHUT_WR] = SHUT_WR, [WASI_SHUT_RD | WASI_SHUT_WR] = SHUT_RDWR};
     struct wasi_fd *fd;
     uint32_t sdflags = call->args[1].i32;
     enum wasi_errno error = wasi_fds_find(call->wasi, call->args[0].i32, WASI_RIGHT_SOCK_SHUTDOWN, &fd);

@@ -3,10 +3,10 @@
  *     path        a/link/../b           link -> c/d
  *     opened      [directory] a c d     `..` goes back to c, by closing d
  *
- * Each component is opened with O_NOFOLLOW relative to the one before, so no link is followed unseen; what a link says is
- * put in front of the rest of the path. `..` never asks the kernel, which would answer with where the directory is now: it
- * returns to the directory that was open before, so a directory that is moved out meanwhile leads nowhere. For that the
- * directories stay open; their number is bounded (DEPTH_MAX), as is that of links.
+ * Each component is opened with O_NOFOLLOW relative to the one before, so no link is followed unseen; what a link says
+ * is put in front of the rest of the path. `..` never asks the kernel, which would answer with where the directory is
+ * now: it returns to the directory that was open before, so a directory that is moved out meanwhile leads nowhere. For
+ * that the directories stay open; their number is bounded (DEPTH_MAX), as is that of links.
  */
 #include "vm/wasi/internal.h"
 
@@ -89,8 +89,8 @@ static int open_here(const struct walk *walk, const char *name, int flags, mode_
     return host < 0 ? -errno : host;
 }
 
-/* One component. Returns a descriptor when the walk has arrived, a negative errno when it cannot go on; else `*arrived` is
- * false. */
+/* One component. Returns a descriptor when the walk has arrived, a negative errno when it cannot go on; else `*arrived`
+ * is false. */
 static int step(struct walk *walk, int flags, mode_t mode, bool *arrived)
 {
     char component[PATH_MAX];

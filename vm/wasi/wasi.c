@@ -4,13 +4,13 @@
  *     guest ── call_function ── wasi_fd_write(struct wasi_call *)
  *
  * One table (wasi.def) lists every function with its type. Each host function that the VM sees is the same C function,
- * call_function, bound to one line of the table: it looks the guest's memory up, runs the line's function and stores the
- * error number. So what is common to all calls is written once, and yet a profile shows wasi_fd_write by its name, since
- * that is the function that call_function calls. A macro that wraps each function was the alternative; it hides the control
- * flow and saves one call that a system call dwarfs.
+ * call_function, bound to one line of the table: it looks the guest's memory up, runs the line's function and stores
+ * the error number. So what is common to all calls is written once, and yet a profile shows wasi_fd_write by its name,
+ * since that is the function that call_function calls. A macro that wraps each function was the alternative; it hides
+ * the control flow and saves one call that a system call dwarfs.
  *
- * proc_raise raises no signal of the host's: an embedder must not die because its guest did. A signal whose default action
- * ends a process ends the guest as a shell would report it, 128 + the signal.
+ * proc_raise raises no signal of the host's: an embedder must not die because its guest did. A signal whose default
+ * action ends a process ends the guest as a shell would report it, 128 + the signal.
  */
 #include "vm/wasi/wasi.h"
 

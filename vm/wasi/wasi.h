@@ -1,6 +1,6 @@
 /* wasi: WASI preview 1 for guests of Glassbox: arguments, environment, files beneath preopened directories, clocks,
- * random bytes, polling, inherited sockets. Specification: WASI snapshot_preview1 (witx); what this implementation chose
- * where the specification is silent stands in docs/wasi.md.
+ * random bytes, polling, inherited sockets. Specification: WASI snapshot_preview1 (witx); what this implementation
+ * chose where the specification is silent stands in docs/wasi.md.
  *
  *     struct wasi *wasi = wasi_create(&err);
  *     wasi_add_arg(wasi, "program", &err);
@@ -33,12 +33,12 @@ extern "C" {
 
 struct wasi;
 
-/* A guest without arguments, environment or directories, whose descriptors 0, 1 and 2 are duplicates of the process's own
- * (one that the process does not have, the guest does not have either). NULL: `err` says why. */
+/* A guest without arguments, environment or directories, whose descriptors 0, 1 and 2 are duplicates of the process's
+ * own (one that the process does not have, the guest does not have either). NULL: `err` says why. */
 struct wasi *wasi_create(struct err *err);
 
-/* Closes every descriptor of the guest. Flags that the guest changed on an inherited open file (O_NONBLOCK, O_APPEND, which
- * every process that shares it sees) are put back. NULL is allowed. */
+/* Closes every descriptor of the guest. Flags that the guest changed on an inherited open file (O_NONBLOCK, O_APPEND,
+ * which every process that shares it sees) are put back. NULL is allowed. */
 void wasi_destroy(struct wasi *wasi);
 
 /* Appends one argument; the first is the program's name. Copied. */
@@ -55,8 +55,8 @@ int wasi_preopen_dir(struct wasi *wasi, const char *host_path, const char *guest
 /* Gives the guest a duplicate of `host_fd`, such as a listening socket, as the next free descriptor. */
 int wasi_inherit_fd(struct wasi *wasi, int host_fd, struct err *err) __attribute__((warn_unused_result));
 
-/* The host function for one import of WASI_MODULE. NULL: `err` says why, unlinkable where there is no function of that name
- * or it has another type, resource where memory is exhausted. */
+/* The host function for one import of WASI_MODULE. NULL: `err` says why, unlinkable where there is no function of that
+ * name or it has another type, resource where memory is exhausted. */
 struct vm_func *wasi_func(struct wasi *wasi, struct vm_store *store, const char *name, size_t name_bytes,
                           const struct vm_functype *type, struct err *err);
 

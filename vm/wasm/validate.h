@@ -13,9 +13,10 @@
 #include "vm/wasm/cursor.h"
 #include "vm/wasm/module.h"
 
-/* An instruction of fixed signature, ready to apply. */
+/* An instruction's line of opcodes.def, ready to apply. */
 struct wasm_step {
     uint8_t immediate; /* enum wasm_immediate */
+    bool is_fixed;     /* the signature below is all there is to its operands */
     uint8_t param_count;
     uint8_t result_count;
     uint8_t params[3];

@@ -1,0 +1,207 @@
+/* translator: the state of one translation, shared by the three files that make it up:
+ *
+ *   translate.c  control flow and what each instruction becomes
+ *   values.c     where the operand stack's values are: registers, constants, locals, slots
+ *   emit.c       the operand stream, the region, positions and branch targets
+ *
+ * Out of memory is noted in `failed` and everything after it does nothing useful but safe things.
+ */
+#ifndef GLASSBOX_VM_CODE_TRANSLATOR_H
+#define GLASSBOX_VM_CODE_TRANSLATOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "vm/code/engine.h"
+#include "vm/code/handlers.h"
+#include "vm/code/program.h"
+
+/* ---- values ---- */
+
+enum place {
+    PLACE_SLOT,  /* in its own slot */
+    PLACE_LOCAL, /* a local.get not yet carried out */
+    PLACE_CONST,
+    PLACE_INTEGER, /* in an integer register, which it owns */
+    PLACE_FLOAT,   /* in a float register, which it owns */
+};
+
+struct value {
+    uint8_t place;
+    uint8_t type; /* wasm_valtype */
+    uint8_t reg;
+    uint32_t position; /* on the operand stack */
+    uint32_t local;
+    uint64_t bits; /* of a constant */
+};
+
+#define NO_LOCAL UINT32_MAX
+#define NO_OWNER UINT32_MAX
+
+/* A register holds a value of the operand stack (owner), or a copy of a local that its slot holds too (local), or
+ * nothing. Owned registers never are copies. */
+struct register_state {
+    uint32_t owner; /* position */
+    uint32_t local;
+};
+
+struct register_file {
+    struct register_state *states;
+    uint8_t count;
+    uint8_t pinned; /* bits: in use by the instruction at hand */
+    uint8_t victim; /* the next copy to give up */
+};
+
+/* ---- control ---- */
+
+struct label {
+    uint32_t stream_offset;
+    uint32_t region_offset;
+};
+
+struct fixup {
+    uint32_t stream_offset; /* where the target stands in the stream */
+    uint32_t label;
+};
+
+struct control {
+    enum wasm_opcode opcode; /* block, loop, if, else */
+    uint32_t label;          /* where a branch to it goes */
+    uint32_t else_label;     /* of an `if` without its else yet */
+    uint32_t height;         /* of the operand stack below its parameters */
+    uint32_t end_count;      /* results */
+    const uint32_t *end_types;
+    uint32_t start_count; /* parameters */
+    const uint32_t *start_types;
+    uint32_t short_type; /* the one result of the short form, */
+    bool is_short;       /* which end_types cannot point at: the control stack moves */
+    bool is_branched_to;
+    bool was_reachable;
+    uint32_t integer_locals[INTEGER_REGISTERS]; /* copies that registers held at an `if` */
+    uint32_t float_locals[FLOAT_REGISTERS];
+};
+
+struct code_translator {
+    struct vm_engine *engine;
+    struct code_program *program;
+    const struct wasm_module *wasm;
+    const struct wasm_func *func;
+    const struct wasm_functype *type;
+    bool is_region;
+    bool failed;
+
+    /* emit.c */
+    struct vec stream;    /* bytes */
+    struct vec region;    /* bytes */
+    struct vec positions; /* struct code_position */
+    struct vec labels;    /* struct label */
+    struct vec fixups;    /* struct fixup */
+    uint32_t bytecode_offset;
+
+    /* values.c */
+    struct vec values;      /* struct value */
+    struct vec local_types; /* uint8_t valtype of each local */
+    struct vec local_state; /* struct local_state of each local */
+    struct register_state integer_states[INTEGER_REGISTERS];
+    struct register_state float_states[FLOAT_REGISTERS];
+    struct register_file integers;
+    struct register_file floats;
+    uint32_t stack_base;  /* slot of position 0 */
+    uint32_t max_height;
+    uint32_t flushed; /* positions below are all PLACE_SLOT */
+
+    /* translate.c */
+    struct vec controls; /* struct control */
+    bool is_reachable;
+};
+
+struct local_state {
+    uint32_t pending; /* PLACE_LOCAL values of it on the stack */
+    uint8_t reg;      /* of its file, that holds a copy, or NO_REGISTER */
+};
+#define NO_REGISTER 0xff
+
+/* ---- translate.c ---- */
+
+void code_translator_destroy(struct code_translator *t);
+
+/* ---- emit.c ---- */
+
+void emit_begin(struct code_translator *t);
+/* The handler, then its operands, in order. */
+void emit(struct code_translator *t, uint32_t handler);
+void emit_u32(struct code_translator *t, uint32_t value);
+void emit_u64(struct code_translator *t, uint64_t value);
+void emit_target(struct code_translator *t, uint32_t label);
+uint32_t emit_label(struct code_translator *t);
+void emit_bind(struct code_translator *t, uint32_t label);
+/* Where the next operand goes, for patch_u32. */
+uint32_t emit_here(const struct code_translator *t);
+void emit_patch_u32(struct code_translator *t, uint32_t at, uint32_t value);
+/* Lays stream and region into memory that stays and fills in the body. 0 or a negative errno. */
+int emit_end(struct code_translator *t, struct code_body *body);
+void emit_fini(struct code_translator *t);
+
+/* ---- values.c ---- */
+
+void values_begin(struct code_translator *t);
+void values_fini(struct code_translator *t);
+
+static inline bool is_float(uint8_t valtype)
+{
+    return valtype == WASM_F32 || valtype == WASM_F64;
+}
+static inline uint32_t local_slot(uint32_t local)
+{
+    return local * 8;
+}
+static inline uint32_t stack_slot(const struct code_translator *t, uint32_t position)
+{
+    return (t->stack_base + position) * 8;
+}
+
+/* Popping a value pins its register until values_release: it will not be given to another. */
+struct value pop(struct code_translator *t);
+void push_slot(struct code_translator *t, uint8_t type);
+void push_local(struct code_translator *t, uint32_t local);
+void push_const(struct code_translator *t, uint8_t type, uint64_t bits);
+/* The value is in a register of the file its type says. */
+void push_register(struct code_translator *t, uint8_t type, uint8_t reg);
+/* The instruction is done with its operands. */
+void values_release(struct code_translator *t);
+
+/* Operands of popped values. `use`: a register that holds it, to be read. `own`: one that may be overwritten. `kind`: the
+ * member of an RSI, RS or FS shape, whatever is cheapest; operand_emit then emits what the stream needs for it. */
+uint8_t use_integer(struct code_translator *t, struct value *value);
+uint8_t use_float(struct code_translator *t, struct value *value);
+uint8_t own_integer(struct code_translator *t, struct value *value);
+uint8_t own_float(struct code_translator *t, struct value *value);
+uint8_t kind_rsi(struct code_translator *t, struct value *value);
+uint8_t kind_rs(struct code_translator *t, struct value *value);
+uint8_t kind_fs(struct code_translator *t, struct value *value);
+void operand_emit(struct code_translator *t, const struct value *value);
+/* A register that holds nothing, for a result. */
+uint8_t new_integer(struct code_translator *t);
+uint8_t new_float(struct code_translator *t);
+/* Integer register 0, for a result that can go nowhere else. */
+void claim_integer0(struct code_translator *t);
+
+/* Writes the value to a slot; changes no register. */
+void store_value(struct code_translator *t, const struct value *value, uint32_t slot);
+/* Loads it into a certain register; only where nothing else is live in registers. */
+void load_value(struct code_translator *t, const struct value *value, uint8_t reg);
+
+void set_local(struct code_translator *t, uint32_t local);
+/* Every value of the operand stack into its own slot. */
+void flush(struct code_translator *t);
+/* The same for the topmost `count` values only. */
+void flush_top(struct code_translator *t, uint32_t count);
+/* Registers hold nothing: after flush, at a label, after a call. */
+void forget_registers(struct code_translator *t);
+void remember_locals(struct code_translator *t, struct control *control);
+void restore_locals(struct code_translator *t, const struct control *control);
+/* Cuts the operand stack to `height`. */
+void values_truncate(struct code_translator *t, uint32_t height);
+
+#endif

@@ -1,0 +1,45 @@
+/* Tables: an array of pointers, to struct vm_func or whatever the host put behind an externref; null is NULL. */
+#include <string.h>
+
+#include "vm/run/instance.h"
+#include "vm/run/objects.h"
+
+struct vm_table *vm_table_create(struct vm_store *store, uint32_t reftype, struct vm_limits elements, struct err *err)
+{
+    struct vm_table *table = calloc(1, sizeof *table);
+    if (table) {
+        table->reftype = reftype;
+        table->max = elements.max;
+        table->next = store->tables;
+        store->tables = table;
+    }
+    if (!table || table_grow(table, elements.min, NULL) == UINT32_MAX) {
+        err_set(err, ERR_RESOURCE, 0, "no memory for a table of %llu elements", (unsigned long long)elements.min);
+        return NULL;
+    }
+    return table;
+}
+
+void table_destroy(struct vm_table *table)
+{
+    free(table->elements);
+    free(table);
+}
+
+uint32_t table_grow(struct vm_table *table, uint64_t count, void *element)
+{
+    uint64_t limit = table->max < TABLE_MAX_ELEMENTS ? table->max : TABLE_MAX_ELEMENTS;
+    uint64_t before = table->count;
+    if (before > limit || count > limit - before)
+        return UINT32_MAX;
+    if (count) {
+        struct vm_func **elements = realloc(table->elements, (before + count) * sizeof *elements);
+        if (!elements)
+            return UINT32_MAX;
+        for (uint64_t i = before; i < before + count; i++)
+            elements[i] = element;
+        table->elements = elements;
+        table->count = before + count;
+    }
+    return (uint32_t)before;
+}
