@@ -114,7 +114,8 @@ static inline struct vm_functype double_type(const struct double_function *funct
     return (struct vm_functype){types, &result, count, function->results[0] ? 1 : 0};
 }
 
-/* Calls function number `index` as a guest would. The upper half of an i32 argument is noise, as the VM may leave it. */
+/* Calls function number `index` as a guest would. The upper half of an i32 argument is noise, as the VM may leave it.
+ */
 static inline uint32_t guest_call_index(size_t index, const uint64_t *args)
 {
     const struct double_function *function = &double_functions[index];
@@ -145,7 +146,7 @@ static inline uint32_t guest_call(const char *name, const uint64_t *args, size_t
 }
 
 /* The leading 0 lets a call have no argument. */
-#define CALL(name, ...)                                                                                                  \
+#define CALL(name, ...)                                                                                                \
     guest_call(#name, (uint64_t[]){0, ##__VA_ARGS__} + 1, sizeof((uint64_t[]){0, ##__VA_ARGS__}) / 8 - 1)
 
 /* Room for `size_bytes`, zeroed and aligned to 8; returns its address in the guest. */

@@ -1,5 +1,6 @@
-/* A hostile guest tries to get out of its directories, against openat2 and against our own walk. Whatever it does, the file
- * `secret` and the folder `outside` are as they were afterwards, and the treasure that they hold never came into its memory.
+/* A hostile guest tries to get out of its directories, against openat2 and against our own walk. Whatever it does, the
+ * file `secret` and the folder `outside` are as they were afterwards, and the treasure that they hold never came into
+ * its memory.
  */
 #include "double.h"
 
@@ -86,8 +87,8 @@ static void test_dot_dot(void **state)
 {
     assert_int_equal(mkdir(host_path("inside/a"), 0700), 0);
     static const char *const paths[] = {
-        "..",          "../",        "../secret", "../outside/secret", "a/../../secret", "./../secret", "a/../..",
-        "a/../../",    "../inside/file", "..//secret", "a/./.././../secret",
+        "..",      "../",      "../secret",      "../outside/secret", "a/../../secret",     "./../secret",
+        "a/../..", "a/../../", "../inside/file", "..//secret",        "a/./.././../secret",
     };
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
         assert_no_function_reaches(paths[i]);
@@ -307,10 +308,10 @@ static void test_race_of_a_folder_that_moves_out(void **state)
     pthread_join(thread, NULL);
 }
 
-#define BOTH_WAYS(test)                                                                                                  \
-    {#test " (openat2)", test, escape_start, escape_stop, NULL},                                                         \
-    {                                                                                                                    \
-        #test " (walk)", test, escape_start_walking, escape_stop, NULL                                                   \
+#define BOTH_WAYS(test)                                                                                                \
+    {#test " (openat2)", test, escape_start, escape_stop, NULL},                                                       \
+    {                                                                                                                  \
+        #test " (walk)", test, escape_start_walking, escape_stop, NULL                                                 \
     }
 
 int main(void)

@@ -160,7 +160,8 @@ static void test_append(void **state)
 {
     uint32_t out = guest_room(8);
     host_write("inside/file", "one");
-    assert_int_equal(CALL(path_open, INSIDE, 0, PATH("file"), 0, RIGHTS_WRITE, 0, WASI_FDFLAG_APPEND, out), WASI_SUCCESS);
+    assert_int_equal(CALL(path_open, INSIDE, 0, PATH("file"), 0, RIGHTS_WRITE, 0, WASI_FDFLAG_APPEND, out),
+                     WASI_SUCCESS);
     assert_int_equal(CALL(fd_write, guest_u32(out), guest_iovec(guest_put("two", 3), 3), 1, out + 4), WASI_SUCCESS);
     assert_string_equal(host_read("inside/file"), "onetwo");
 }

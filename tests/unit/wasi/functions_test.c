@@ -83,10 +83,11 @@ static void test_a_hostile_name_stays_out_of_the_message(void **state)
     assert_null(strchr(err.message, '\n'));
 }
 
-/* Every i32 of every function, set to each of these while the others are harmless, and all at once. Nothing may crash, and
- * nothing outside the memory may be touched (the sanitizers' build sees that). */
-static const uint64_t hostile[] = {0xffffffff, 0xfffffffe, 0xfffffff8, 0x80000000, 0x7fffffff, 65536, 65535, 65534, 65533,
-                                   65528, 65520, 65504, 65489, 65488, 65472, 0x10000000, 0x20000000, 0x40000000};
+/* Every i32 of every function, set to each of these while the others are harmless, and all at once. Nothing may crash,
+ * and nothing outside the memory may be touched (the sanitizers' build sees that). */
+static const uint64_t hostile[] = {0xffffffff, 0xfffffffe, 0xfffffff8, 0x80000000, 0x7fffffff, 65536,
+                                   65535,      65534,      65533,      65528,      65520,      65504,
+                                   65489,      65488,      65472,      0x10000000, 0x20000000, 0x40000000};
 
 static bool blocks_or_ends(const char *name)
 {

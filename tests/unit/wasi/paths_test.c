@@ -149,7 +149,8 @@ static void test_set_times(void **state)
     uint32_t both = WASI_FST_ATIM | WASI_FST_MTIM;
     host_write("inside/file", "text");
     assert_int_equal(CALL(path_symlink, PATH("file"), INSIDE, PATH("link")), WASI_SUCCESS);
-    assert_int_equal(CALL(path_filestat_set_times, INSIDE, 1, PATH("link"), 5000000005, 6000000006, both), WASI_SUCCESS);
+    assert_int_equal(CALL(path_filestat_set_times, INSIDE, 1, PATH("link"), 5000000005, 6000000006, both),
+                     WASI_SUCCESS);
     assert_int_equal(CALL(path_filestat_set_times, INSIDE, 0, PATH("link"), 7, 8, both), WASI_SUCCESS);
     assert_int_equal(get_filestat(1, "link"), WASI_SUCCESS);
     assert_int_equal(filestat.atim, 5000000005);
@@ -196,10 +197,10 @@ static void test_link(void **state)
     assert_int_equal(CALL(path_link, INSIDE, 0, PATH("missing"), INSIDE, PATH("b")), WASI_ENOENT);
 }
 
-#define BOTH_WAYS(test)                                                                                                  \
-    {#test " (openat2)", test, sandbox_start, sandbox_stop, NULL},                                                       \
-    {                                                                                                                    \
-        #test " (walk)", test, sandbox_start_walking, sandbox_stop, NULL                                                 \
+#define BOTH_WAYS(test)                                                                                                \
+    {#test " (openat2)", test, sandbox_start, sandbox_stop, NULL},                                                     \
+    {                                                                                                                  \
+        #test " (walk)", test, sandbox_start_walking, sandbox_stop, NULL                                               \
     }
 
 int main(void)

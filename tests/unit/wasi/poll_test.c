@@ -15,7 +15,8 @@
 static uint32_t out_events;
 static uint32_t out_count;
 
-static struct wasi_abi_subscription clock_after(uint32_t clockid, uint64_t timeout_ns, uint16_t flags, uint64_t userdata)
+static struct wasi_abi_subscription clock_after(uint32_t clockid, uint64_t timeout_ns, uint16_t flags,
+                                                uint64_t userdata)
 {
     return (struct wasi_abi_subscription){.userdata = userdata,
                                           .tag = WASI_EVENT_CLOCK,

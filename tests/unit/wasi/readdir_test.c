@@ -15,8 +15,8 @@ struct entry {
 
 static struct entry entries[1024];
 
-/* Reads once from `cookie` into a buffer of `capacity`, and returns the number of whole entries; `*is_full` tells whether
- * there may be more. */
+/* Reads once from `cookie` into a buffer of `capacity`, and returns the number of whole entries; `*is_full` tells
+ * whether there may be more. */
 static size_t read_some(uint32_t fd, uint64_t cookie, uint32_t capacity, bool *is_full)
 {
     uint32_t kept = guest.used_bytes;
