@@ -1,5 +1,6 @@
-/* libFuzzer: any bytes through the reader and the validator; what they accept is decoded and listed to its last instruction,
- * and the decoder, which checks nothing, must come to each expression's end exactly where the validator did.
+/* libFuzzer: any bytes through the reader and the validator; what they accept is decoded and listed to its last
+ * instruction, and the decoder, which checks nothing, must come to each expression's end exactly where the validator
+ * did.
  *
  * The bytes are the fuzzer's own block, of exactly their size, so a read beyond them is found.
  */

@@ -1,7 +1,7 @@
 /* The LEB128 of WebAssembly is bounded twice: an N-bit integer takes at most ceil(N / 7) bytes ("integer representation
  * too long"), and the bits of the last byte beyond N must be zeros, or copies of the sign ("integer too large"). One
- * function knows that rule, for every width; the widths are wrappers. A fast path per width would gain nothing measurable:
- * single bytes, nine in ten, never come here.
+ * function knows that rule, for every width; the widths are wrappers. A fast path per width would gain nothing
+ * measurable: single bytes, by far the most, never come here.
  */
 #include "vm/wasm/cursor.h"
 

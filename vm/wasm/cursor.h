@@ -1,7 +1,7 @@
 /* cursor: reading bytes that nobody has checked, inside bounds. Internal to vm/wasm.
  *
- * Every function returns 0 and advances, or records a malformed module in `err` (which may be NULL) and returns a negative
- * errno; where the cursor then stands is unspecified. Nothing is read at or after `end`.
+ * Every function returns 0 and advances, or records a malformed module in `err` (which may be NULL) and returns a
+ * negative errno; where the cursor then stands is unspecified. Nothing is read at or after `end`.
  */
 #ifndef GLASSBOX_VM_WASM_CURSOR_H
 #define GLASSBOX_VM_WASM_CURSOR_H

@@ -1,4 +1,5 @@
-/* A search from the first line to the last: it runs once at most for a module, when the module is about to be refused. */
+/* A search from the first line to the last: it runs once at most for a module, when the module is about to be refused.
+ */
 #include "vm/wasm/features.h"
 
 #include <stddef.h>

@@ -1,6 +1,7 @@
-/* One instruction as text, as the specification's text format writes it in its flat form (§6.5). It is what perf annotate
- * shows as a source line, so it must be one line without control bytes whatever the module contains: a function's name is
- * written as an identifier where it can be one, else as a quoted identifier with escapes (§6.3.3, §6.3.5).
+/* One instruction as text, as the specification's text format writes it in its flat form (§6.5). It is what perf
+ * annotate shows as a source line, so it must be one line without control bytes whatever the module contains: a
+ * function's name is written as an identifier where it can be one, else as a quoted identifier with escapes (§6.3.3,
+ * §6.3.5).
  *
  * Floats are written in the fewest digits that read back as the same number. The library's shortest formatting of that
  * kind exists in C++ only, so precisions are tried in turn; a listing is made once, and few instructions are float
@@ -197,7 +198,8 @@ static void put_copy(struct text *text, uint32_t to, uint32_t from)
     }
 }
 
-static void put_immediate(struct text *text, const struct wasm_module *module, const struct wasm_instruction *instruction)
+static void put_immediate(struct text *text, const struct wasm_module *module,
+                          const struct wasm_instruction *instruction)
 {
     enum wasm_immediate immediate = wasm_opcodes[instruction->opcode].immediate;
     switch (immediate) {

@@ -1,6 +1,6 @@
-/* The name section is advice: a module with a damaged one is as good as without. What precedes the damage is kept, since a
- * profile with most names is better than one with none; a name that is not UTF-8, or whose index is no function's, is left
- * out alone. Local, label, type and other names have no reader here and are passed over.
+/* The name section is advice: a module with a damaged one is as good as without. What precedes the damage is kept,
+ * since a profile with most names is better than one with none; a name that is not UTF-8, or whose index is no
+ * function's, is left out alone. Local, label, type and other names have no reader here and are passed over.
  *
  *     subsection   id byte, size u32, contents
  *     0 module     name

@@ -1,6 +1,6 @@
-/* The table of instructions, and decoding of code that validation has accepted. Decoding trusts the bytes: it is what the
- * translator and the listing run, after validate.c has read the same bytes with every check. That the two agree on where
- * an instruction ends is what the fuzzer looks at.
+/* The table of instructions, and decoding of code that validation has accepted. Decoding trusts the bytes: it is what
+ * the translator and the listing run, after validate.c has read the same bytes with every check. That the two agree on
+ * where an instruction ends is what the fuzzer looks at.
  */
 #include "vm/wasm/opcodes.h"
 
@@ -9,13 +9,13 @@
 #include "vm/wasm/types.h"
 
 const struct wasm_opcode_info wasm_opcodes[WASM_OPCODE_COUNT] = {
-#define OP(ident, text, prefix, code, immediate, signature, lowering, feature)                                             \
+#define OP(ident, text, prefix, code, immediate, signature, lowering, feature)                                         \
     {text, prefix, code, WASM_IMM_##immediate, WASM_LOWER_##lowering, signature},
 #include "vm/wasm/opcodes.def"
 };
 
 const uint16_t wasm_opcode_index[WASM_OPCODE_PAGES][WASM_OPCODE_PAGE_CODES] = {
-#define OP(ident, text, prefix, code, immediate, signature, lowering, feature)                                             \
+#define OP(ident, text, prefix, code, immediate, signature, lowering, feature)                                         \
     [WASM_OPCODE_PAGE(prefix)][code] = WASM_OP_##ident + 1,
 #include "vm/wasm/opcodes.def"
 };

@@ -1,6 +1,6 @@
-/* A module is read once, from its first byte to its last, and each expression is validated where it stands: the order of
- * sections (§5.5.2) is such that everything an expression may refer to has been read by then, but for the number of data
- * segments, for which the format has the data count section.
+/* A module is read once, from its first byte to its last, and each expression is validated where it stands: the order
+ * of sections (§5.5.2) is such that everything an expression may refer to has been read by then, but for the number of
+ * data segments, for which the format has the data count section.
  *
  * Every count is compared with the bytes that are left before anything of that size is allocated, so memory stays in
  * proportion to the input; only the arrays that imports and definitions fill together grow. A first pass that counts
@@ -19,11 +19,11 @@
 #include "vm/wasm/types.h"
 #include "vm/wasm/validate.h"
 
-#define TRY(call)                                                                                                          \
-    do {                                                                                                                   \
-        int try_rc = (call);                                                                                               \
-        if (try_rc)                                                                                                        \
-            return try_rc;                                                                                                 \
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        int try_rc = (call);                                                                                           \
+        if (try_rc)                                                                                                    \
+            return try_rc;                                                                                             \
     } while (0)
 
 enum section_order {

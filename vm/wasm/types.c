@@ -1,5 +1,6 @@
 /* A type is read and judged in one go, for nothing in it refers to what follows. Limits are read as 64-bit integers
- * whatever the address type, since 3.0's grammar has them so: a size that 32 bits cannot hold is invalid, not malformed.
+ * whatever the address type, since 3.0's grammar has them so: a size that 32 bits cannot hold is invalid, not
+ * malformed.
  */
 #include "vm/wasm/types.h"
 

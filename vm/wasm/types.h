@@ -1,5 +1,5 @@
-/* types: the binary format of types (§5.3) and what validation asks of them (§3.2, §3.3). Internal to vm/wasm; errors as
- * in cursor.h. */
+/* types: the binary format of types (§5.3) and what validation asks of them (§3.2, §3.3). Internal to vm/wasm; errors
+ * as in cursor.h. */
 #ifndef GLASSBOX_VM_WASM_TYPES_H
 #define GLASSBOX_VM_WASM_TYPES_H
 

@@ -1,6 +1,6 @@
-/* Names are nearly always ASCII, so eight bytes at a time are looked over for a high bit and only what is left is read by
- * character. The second byte of a sequence carries every restriction there is (overlong forms, surrogates, the end of the
- * code space), hence the table by first byte; later bytes are plain continuations. */
+/* Names are nearly always ASCII, so eight bytes at a time are looked over for a high bit and only what is left is read
+ * by character. The second byte of a sequence carries every restriction there is (overlong forms, surrogates, the end
+ * of the code space), hence the table by first byte; later bytes are plain continuations. */
 #include "vm/wasm/utf8.h"
 
 #include <string.h>

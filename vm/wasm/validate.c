@@ -1,14 +1,15 @@
 /* One pass over the bytes of each expression decodes and validates at once: the operand stack holds types, the control
- * stack the open blocks, and after a branch a block is unreachable, where popping an operand that is not there gives one
- * of any type (WASM_BOTTOM). Both stacks belong to the validator and are used again for each function, so the number of
- * allocations does not grow with the number of functions. Nothing recurs: nesting is the control stack.
+ * stack the open blocks, and after a branch a block is unreachable, where popping an operand that is not there gives
+ * one of any type (WASM_BOTTOM). Both stacks belong to the validator and are used again for each function, so the
+ * number of allocations does not grow with the number of functions. Nothing recurs: nesting is the control stack.
  *
- * Three quarters of opcodes.def have a fixed signature, spelled as a string there and turned into steps when the validator
- * is made. They need no code of their own: see the end of check_instruction(). Where operands depend on context, the
- * instruction has a function below. Constant expressions are bodies that may use few instructions, and go the same way.
+ * Three quarters of opcodes.def have a fixed signature, spelled as a string there and turned into steps when the
+ * validator is made. They need no code of their own: see the end of check_instruction(). Where operands depend on
+ * context, the instruction has a function below. Constant expressions are bodies that may use few instructions, and go
+ * the same way.
  *
- * To add an instruction of fixed signature, add its line to opcodes.def; of another, also a case here. Dispatch is on the
- * kind of immediate and not on the opcode: with a case an opcode, most went through two switches, and 8 % slower.
+ * To add an instruction of fixed signature, add its line to opcodes.def; of another, also a case here. Dispatch is on
+ * the kind of immediate, which keeps the cases few; a case an opcode was tried and is no faster.
  */
 #include "vm/wasm/validate.h"
 
@@ -20,11 +21,11 @@
 #include "vm/wasm/types.h"
 
 /* Every check leaves at its first failure. */
-#define TRY(call)                                                                                                          \
-    do {                                                                                                                   \
-        int try_rc = (call);                                                                                               \
-        if (__builtin_expect(try_rc != 0, 0))                                                                              \
-            return try_rc;                                                                                                 \
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        int try_rc = (call);                                                                                           \
+        if (__builtin_expect(try_rc != 0, 0))                                                                          \
+            return try_rc;                                                                                             \
     } while (0)
 
 /* Report at the current instruction. */
@@ -36,8 +37,8 @@
 static uint8_t letter_valtype(char letter)
 {
     switch (letter) {
-#define VALTYPE(ident, byte, text, letter, is_reference)                                                                   \
-    case letter:                                                                                                           \
+#define VALTYPE(ident, byte, text, letter, is_reference)                                                               \
+    case letter:                                                                                                       \
         return byte;
 #include "vm/wasm/valtypes.def"
     default: /* 'a', an address; memory64 will have to ask which memory */
@@ -88,10 +89,13 @@ static struct wasm_block *innermost(struct wasm_validator *v)
     return &v->blocks[v->depth - 1];
 }
 
-static __attribute__((noinline)) int grow_operands(struct wasm_validator *v)
+/* Room for `count` more. */
+static __attribute__((noinline)) int grow_operands(struct wasm_validator *v, uint32_t count)
 {
-    TRY(wasm_check_limit(&v->in, v->instruction, WASM_LIMIT_OPERANDS, (uint64_t)v->height + 1));
-    uint32_t capacity = v->operand_capacity ? 2 * v->operand_capacity : 256;
+    TRY(wasm_check_limit(&v->in, v->instruction, WASM_LIMIT_OPERANDS, (uint64_t)v->height + count));
+    uint32_t capacity = v->operand_capacity ? v->operand_capacity : 256;
+    while (capacity - v->height < count)
+        capacity *= 2;
     uint32_t *operands = realloc(v->operands, capacity * sizeof *operands);
     if (!operands)
         return wasm_no_memory(&v->in);
@@ -103,7 +107,7 @@ static __attribute__((noinline)) int grow_operands(struct wasm_validator *v)
 static inline int push(struct wasm_validator *v, uint32_t valtype)
 {
     if (v->height == v->operand_capacity)
-        TRY(grow_operands(v));
+        TRY(grow_operands(v, 1));
     v->operands[v->height++] = valtype;
     return 0;
 }
@@ -118,8 +122,8 @@ static int push_all(struct wasm_validator *v, const uint32_t *valtypes, uint32_t
             TRY(push(v, valtypes[i]));
         return 0;
     }
-    while (v->operand_capacity - v->height < count)
-        TRY(grow_operands(v));
+    if (v->operand_capacity - v->height < count)
+        TRY(grow_operands(v, count));
     memcpy(v->operands + v->height, valtypes, count * sizeof *valtypes);
     v->height += count;
     return 0;
@@ -267,12 +271,17 @@ static int check_else(struct wasm_validator *v)
     return push_all(v, block->params, block->param_count);
 }
 
+static bool gives_what_it_takes(const struct wasm_block *block)
+{
+    uint32_t count = block->param_count;
+    return count == block->result_count &&
+           (count == 0 || memcmp(block->params, block->results, count * sizeof *block->params) == 0);
+}
+
 static int check_end(struct wasm_validator *v)
 {
     struct wasm_block *block = innermost(v);
-    if (block->opcode == WASM_OP_if &&
-        (block->param_count != block->result_count ||
-         (block->param_count && memcmp(block->params, block->results, block->param_count * sizeof *block->params) != 0)))
+    if (block->opcode == WASM_OP_if && !gives_what_it_takes(block))
         return INVALID(v, "type mismatch: an if without else must have results like its parameters");
     TRY(close_block(v, block));
     if (--v->depth == 0)

@@ -1,7 +1,7 @@
 /* validate: instruction sequences (§3.4, §3.5, with the algorithm of appendix A.3). Internal to vm/wasm.
  *
- * A validator serves one module, expression after expression, while the reader reads it: what the module says before the
- * expression is what the expression may refer to. Errors as in cursor.h.
+ * A validator serves one module, expression after expression, while the reader reads it: what the module says before
+ * the expression is what the expression may refer to. Errors as in cursor.h.
  */
 #ifndef GLASSBOX_VM_WASM_VALIDATE_H
 #define GLASSBOX_VM_WASM_VALIDATE_H

@@ -1,5 +1,5 @@
-/* Every allocation made to fail in its turn: each failure is reported as such, leaves no module, and loses no memory (which
- * the address sanitizer's build of this test looks at). Linked with --wrap=malloc, calloc and realloc. */
+/* Every allocation made to fail in its turn: each failure is reported as such, leaves no module, and loses no memory
+ * (which the address sanitizer's build of this test looks at). Linked with --wrap=malloc, calloc and realloc. */
 #include "hex.h"
 
 #include <errno.h>

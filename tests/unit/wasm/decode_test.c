@@ -1,4 +1,5 @@
-/* Every instruction of opcodes.def, through the validator, the decoder and the listing, which must agree on its bytes. */
+/* Every instruction of opcodes.def, through the validator, the decoder and the listing, which must agree on its bytes.
+ */
 #include "hex.h"
 
 #include <stdio.h>

