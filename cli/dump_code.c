@@ -65,7 +65,8 @@ static void print_piece(csh handle, const struct code_body *body, uint32_t strea
     while (stream_at < stream_end || code_bytes > 0) {
         stream_at = print_stream_row(body->stream, stream_at, stream_end);
         if (code_bytes > 0 && instruction && cs_disasm_iter(handle, &code, &code_bytes, &address, instruction)) {
-            printf("    +0x%04" PRIx64 "  %s %s", instruction->address, instruction->mnemonic, instruction->op_str);
+            printf("    +0x%04" PRIx64 "  %s%s%s", instruction->address, instruction->mnemonic,
+                   instruction->op_str[0] ? " " : "", instruction->op_str);
         } else {
             code_bytes = 0;
         }

@@ -24,7 +24,7 @@ completes "run" glassbox ru
 completes "module.wasm" glassbox run m
 completes "--dir= --dispatch=" glassbox run --d
 completes "--dir= --dispatch=" glassbox --d
-completes "--func= --help" glassbox dump --
+completes "--func= --code --help" glassbox dump --
 completes "region shared" glassbox run --dispatch =
 completes "shared" glassbox run --dispatch = s
 completes "shared" glassbox --dispatch s

@@ -60,6 +60,21 @@ run 1 "$GLASSBOX" dump --func=3 parts.wasm
 run 1 "$GLASSBOX" dump --func=close parts.wasm
 says err 'imported'
 
+# The operand stream is printed whole, and the bytecode with it; the region is disassembled from its first byte to its last.
+run 0 "$GLASSBOX" dump --code --func=first parts.wasm
+silent err
+total=$(sed -n 's/^  operand stream \([0-9]*\) bytes, region [0-9]* bytes$/\1/p' out)
+shown=$(sed -n 's/^    +0x[0-9a-f]\{4\}  \(\([0-9a-f]\{2\} \{0,1\}\)*\).*/\1/p' out | wc -w)
+[ "${total:-none}" = "$shown" ] || fail "--code: $shown bytes shown of an operand stream of ${total:-unknown}"
+says out '^  0x[0-9a-f]{6}        i32.const 2$'
+if ! grep -q 'region 0 bytes' out; then
+    says out ' \+0x0000  [a-z]+ '
+    says out ' +\+0x[0-9a-f]{4}  (ret|retq|b|br|jmp|jmpq)( |$)'
+fi
+run 0 "$GLASSBOX" dump --code parts.wasm
+says out '^func 1 first '
+says out '^func 2 second '
+
 full() { "$@" >/dev/full; }
 run 1 full "$GLASSBOX" dump parts.wasm
 says err "standard output: No space left on device"
