@@ -8,7 +8,8 @@
 
 void *vec_append(struct vec *vec, const void *source, size_t count)
 {
-    if (count > vec->capacity - vec->count) {
+    /* Also for nothing appended to nothing: NULL means failure. */
+    if (!vec->data || count > vec->capacity - vec->count) {
         size_t capacity = vec->capacity ? vec->capacity : 8;
         while (capacity - vec->count < count) {
             if (capacity > SIZE_MAX / 2 / vec->element_bytes)
