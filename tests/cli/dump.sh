@@ -60,7 +60,7 @@ run 1 "$GLASSBOX" dump --func=3 parts.wasm
 run 1 "$GLASSBOX" dump --func=close parts.wasm
 says err 'imported'
 
-# The operand stream is printed whole, and the bytecode with it; the region is disassembled from its first byte to its last.
+# The operand stream is printed whole, and the region is disassembled to its end.
 run 0 "$GLASSBOX" dump --code --func=first parts.wasm
 silent err
 total=$(sed -n 's/^  operand stream \([0-9]*\) bytes, region [0-9]* bytes$/\1/p' out)
