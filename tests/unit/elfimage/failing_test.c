@@ -1,8 +1,9 @@
-/* failing_test: each call that the library makes and that can fail is made to fail in its turn, through the linker's --wrap.
+/* failing_test: each call that the library makes and that can fail is made to fail in its turn, through the linker's
+ * --wrap.
  *
  * The same scenario runs with the first such call failing, then with the second, and so on, until it runs to its end
- * without one. After each the library has returned the error, or done without, and the image has every function that was
- * reported as added; nothing is leaked (the asan preset looks) and no file is left of an image that was not made. */
+ * without one. After each the library has returned the error, and the image has every function that was reported as
+ * added and no other; nothing is leaked (the asan preset looks) and no file is left of an image that was not made. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

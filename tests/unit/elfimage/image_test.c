@@ -214,7 +214,8 @@ static void test_lines(void **state)
         {0, 1, "/src/a.c"}, {1, 0, "/src/a.c"},         {60, 2, "/src/b.c"},      {121, 2000000000, "/src/a.c"},
         {200, 3, "rel.c"},  {100000, 4, "/with space"}, {100001, 3, "/src/a.c"}, {100002, 5, "/src/a.c"},
     };
-    const struct elfimage_line same_offset[] = {{0, 1, "/src/a.c"}, {4, 2, "/src/b.c"}, {4, 3, "/src/a.c"}, {5, 4, "/src/a.c"}};
+    const struct elfimage_line same_offset[] = {
+        {0, 1, "/src/a.c"}, {4, 2, "/src/b.c"}, {4, 3, "/src/a.c"}, {5, 4, "/src/a.c"}};
     const struct elfimage_line last_counts[] = {{0, 1, "/src/a.c"}, {4, 3, "/src/a.c"}, {5, 4, "/src/a.c"}};
 
     assert_int_equal(elfimage_reserve(image, 200000, &code), 0);
@@ -290,10 +291,10 @@ static void grow(void **state, size_t capacity_bytes)
     check_functions(image, COUNT, BYTES);
 
     struct reader *reader = open_image(image);
+    static const char *const tables[] = {".symtab", ".strtab", ".debug_info", ".debug_aranges", ".debug_line"};
     uint64_t needed = TEXT_OFFSET + COUNT * BYTES;
-    for (const char **section = (const char *[]){".symtab", ".strtab", ".debug_info", ".debug_aranges", ".debug_line", NULL};
-         *section != NULL; section++)
-        needed += reader_section_bytes(reader, *section);
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+        needed += reader_section_bytes(reader, tables[i]);
     reader_close(reader);
     assert_true(after.st_size < before.st_size);
     assert_true((uint64_t)after.st_size < needed + (capacity_bytes < 1 << 20 ? 256 << 10 : 64 << 10));
