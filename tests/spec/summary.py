@@ -20,8 +20,12 @@ SECONDS_A_SCRIPT = 60
 def read_skip_list():
     """script: (feature, lines of the commands, or none for all of them)."""
     path = pathlib.Path(__file__).with_name("skip.txt")
-    entries = [line.split() for line in path.read_text().splitlines() if line and not line.startswith("#")]
-    return {script: (feature, set(map(int, lines))) for script, feature, *lines in entries}
+    skip = {}
+    for line in path.read_text().splitlines():
+        if line and not line.startswith("#"):
+            script, feature, *lines = line.split()
+            skip.setdefault(script, (feature, set()))[1].update(map(int, lines))
+    return skip
 
 
 def run(runner, mode, script):
