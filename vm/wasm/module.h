@@ -235,7 +235,8 @@ struct wasm_module {
     uint32_t code_offset;
     uint32_t code_size_bytes;
 
-    /* From the name section (a damaged one is ignored, §7.4.1); func_names[funcidx].bytes is NULL where it has none. */
+    /* From the name section, up to where it may be damaged (§7.4.1); func_names is NULL where there is no such section,
+     * func_names[funcidx].bytes where the function has no name. */
     struct wasm_name module_name;
     struct wasm_name *func_names;
 

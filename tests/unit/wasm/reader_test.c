@@ -328,6 +328,50 @@ static void test_far_locals(void **state)
     }
 }
 
+/* Function 0: (i32 x 200) -> (i32 x 200), function 1: () -> () with this body. Lists so long are compared as memory. */
+static void expect_long(const char *hex, bool is_valid)
+{
+    struct bytes bytes = {0}, types = {0};
+    bytes_append_hex(&types, "02 60 00 00 60 c8 01");
+    for (size_t i = 0; i < 200; i++)
+        bytes_append_hex(&types, "7f");
+    bytes_append_hex(&types, "c8 01");
+    for (size_t i = 0; i < 200; i++)
+        bytes_append_hex(&types, "7f");
+    struct bytes body = bytes_of_hex(hex);
+    bytes_append_hex(&bytes, MAGIC "01");
+    bytes_append_leb(&bytes, types.size);
+    bytes_append(&bytes, types.data, types.size);
+    bytes_append_hex(&bytes, "03 03 02 01 00 0a");
+    bytes_append_leb(&bytes, body.size + 13);
+    bytes_append_hex(&bytes, "02 08 00 20 c7 01 45 1a 00 0b"); /* local.get 199, i32.eqz, drop, unreachable */
+    bytes_append_leb(&bytes, body.size + 2);
+    bytes_append_hex(&bytes, "00");
+    bytes_append(&bytes, body.data, body.size);
+    bytes_append_hex(&bytes, "0b");
+    struct wasm_module *module;
+    struct err err = {0};
+    int rc = wasm_module_create(bytes.data, bytes.size, &module, &err);
+    if (rc != (is_valid ? 0 : -EINVAL))
+        fail_msg("%s: %s at %llu", hex, err.message, (unsigned long long)err.offset);
+    wasm_module_destroy(module);
+    free(bytes.data);
+    free(types.data);
+    free(body.data);
+}
+
+static void test_long_lists(void **state)
+{
+    expect_long("10 00 00", false);                   /* call, with no operand */
+    expect_long("00 10 00 00", true);                 /* unreachable: any operands */
+    expect_long("00 41 00 10 00 00", true);           /* the last of them is there */
+    expect_long("00 42 00 10 00 00", false);          /* and of another type */
+    expect_long("00 1b 10 00 00", true);              /* or of any type: select made it */
+    expect_long("00 10 00 10 00 00", true);           /* results to operands */
+    expect_long("00 10 00 41 00 10 00 00", true);     /* with one left below */
+    expect_long("00 10 00 42 00 10 00 00", false);
+}
+
 /* A million blocks in one another: no recursion, and room in proportion. */
 static void test_deep_nesting(void **state)
 {
@@ -388,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_reports),
         cmocka_unit_test(test_bodies),
         cmocka_unit_test(test_far_locals),
+        cmocka_unit_test(test_long_lists),
         cmocka_unit_test(test_deep_nesting),
         cmocka_unit_test(test_operand_limit),
     };
