@@ -296,12 +296,15 @@ static bool dump_load(struct dump *dump, const char *path)
     dump->names = profile_names_create(dump->module);
     if (!dump->names) {
         cli_error("out of memory");
+        return false;
     }
-    return dump->names != NULL;
+    dump->disassembler = dump->with_code ? cli_disassembler_open() : NULL;
+    return !dump->with_code || dump->disassembler;
 }
 
 static void dump_fini(struct dump *dump)
 {
+    cli_disassembler_close(dump->disassembler);
     profile_names_destroy(dump->names);
     if (dump->module) {
         vm_module_destroy(dump->module);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/disassembler.h"
 #include "cli/module_file.h"
 #include "profile/profile.h"
 #include "vm/code/program.h"
@@ -18,13 +19,14 @@ struct dump {
     struct vm_module *module;
     const struct wasm_module *wasm; /* the module's */
     struct profile_names *names;
+    struct cli_disassembler *disassembler; /* with --code */
 };
 
 /* Prints the instruction at `offset`, indented by `depth` blocks, which it keeps. Returns the offset of the next. */
 uint32_t cli_dump_instruction(const struct dump *dump, uint32_t offset, unsigned *depth);
 
 /* Translates a defined function and prints its bytecode, each run of instructions with the operand stream and the
- * region that it became. False: it could not be translated or disassembled, and that has been reported. */
+ * region that it became. False: it could not be translated, and that has been reported. */
 bool cli_dump_code(const struct dump *dump, uint32_t funcidx);
 
 #endif

@@ -11,29 +11,12 @@
  */
 #include "cli/dump.h"
 
-#include <capstone/capstone.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
 #define STREAM_ROW_BYTES 8
-
-static bool disassembler_open(csh *handle)
-{
-#ifdef __aarch64__
-    cs_err error = cs_open(CS_ARCH_ARM64, CS_MODE_ARM, handle);
-#else
-    cs_err error = cs_open(CS_ARCH_X86, CS_MODE_64, handle);
-#endif
-    if (error != CS_ERR_OK) {
-        cli_error("the disassembler: %s", cs_strerror(error));
-        return false;
-    }
-    cs_option(*handle, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
-    cs_option(*handle, CS_OPT_SKIPDATA, CS_OPT_ON);
-    return true;
-}
 
 /* One row of the operand stream, padded to the width of a full one. Returns where the next row begins. */
 static uint32_t print_stream_row(const uint8_t *stream, uint32_t at, uint32_t end)
@@ -55,24 +38,22 @@ static uint32_t print_stream_row(const uint8_t *stream, uint32_t at, uint32_t en
 }
 
 /* Both columns of one piece: the stream's bytes [stream_at, stream_end) and the region's [region_at, region_end). */
-static void print_piece(csh handle, const struct code_body *body, uint32_t stream_at, uint32_t stream_end,
-                        uint32_t region_at, uint32_t region_end)
+static void print_piece(const struct dump *dump, const struct code_body *body, struct code_position at,
+                        struct code_position end)
 {
-    cs_insn *instruction = cs_malloc(handle);
-    const uint8_t *code = body->region ? body->region + region_at : NULL;
-    size_t code_bytes = code ? region_end - region_at : 0;
-    uint64_t address = region_at;
-    while (stream_at < stream_end || code_bytes > 0) {
-        stream_at = print_stream_row(body->stream, stream_at, stream_end);
-        if (code_bytes > 0 && instruction && cs_disasm_iter(handle, &code, &code_bytes, &address, instruction)) {
-            printf("    +0x%04" PRIx64 "  %s%s%s", instruction->address, instruction->mnemonic,
-                   instruction->op_str[0] ? " " : "", instruction->op_str);
-        } else {
-            code_bytes = 0;
+    uint32_t in_stream = at.stream_offset;
+    uint32_t in_region = at.region_offset;
+    while (in_stream < end.stream_offset || in_region < end.region_offset) {
+        in_stream = print_stream_row(body->stream, in_stream, end.stream_offset);
+        if (in_region < end.region_offset) {
+            char text[CLI_DISASSEMBLER_TEXT_BYTES];
+            printf("    +0x%04" PRIx32 "  ", in_region);
+            in_region += cli_disassemble(dump->disassembler, body->region + in_region, end.region_offset - in_region,
+                                         in_region, text);
+            fputs(text, stdout);
         }
         putchar('\n');
     }
-    cs_free(instruction, 1);
 }
 
 bool cli_dump_code(const struct dump *dump, uint32_t funcidx)
@@ -81,10 +62,6 @@ bool cli_dump_code(const struct dump *dump, uint32_t funcidx)
     int status = code_translate(body);
     if (status != 0) {
         cli_error("%s: function %" PRIu32 ": cannot be translated: %s", dump->file.path, funcidx, strerror(-status));
-        return false;
-    }
-    csh handle;
-    if (!disassembler_open(&handle)) {
         return false;
     }
     printf("  operand stream %" PRIu32 " bytes, region %" PRIu32 " bytes\n", body->stream_bytes, body->region_bytes);
@@ -99,11 +76,10 @@ bool cli_dump_code(const struct dump *dump, uint32_t funcidx)
         while (offset <= at.bytecode_offset) {
             offset = cli_dump_instruction(dump, offset, &depth);
         }
-        print_piece(handle, body, at.stream_offset, next.stream_offset, at.region_offset, next.region_offset);
+        print_piece(dump, body, at, next);
     }
     while (offset < end.bytecode_offset) {
         offset = cli_dump_instruction(dump, offset, &depth);
     }
-    cs_close(&handle);
     return true;
 }
