@@ -11,38 +11,42 @@ say() {
     printf '\n== %s\n' "$*"
 }
 
+# Runs a command, shows it, and keeps what it says for when it fails.
 run() {
     printf '$ %s\n' "$*"
-    "$@"
+    "$@" >build/quickstart/log 2>&1 || { cat build/quickstart/log; exit 1; }
 }
 
-# Reports go to pipes and files here, never to a pager.
-report() {
-    printf '$ %s\n' "$*"
-    "$@" 2>build/quickstart/perf.log | grep -v -e '^#' -e '^[[:space:]]*$' | head -n "$lines"
+# Shows the first lines that `run` kept, without perf's remarks.
+show() {
+    grep -v -e '^#' -e '^[[:space:]]*$' build/quickstart/log | head -n "$1"
 }
 
 say "Packages that are missing (scripts/install-deps.sh)"
 scripts/install-deps.sh
 
 say "Glassbox, and a guest: examples/guests/shares.c, compiled to WebAssembly with -g"
-run cmake --preset release --log-level=WARNING
+mkdir -p build/quickstart
+run cmake --preset release
 run cmake --build --preset release --target glassbox guest_shares
 
-say "perf records the guest. --perf=elf: its code lies in a mapped ELF file, so perf needs no further step"
-mkdir -p build/quickstart
-run perf record -q -e cpu-clock -F 2000 -g -o build/quickstart/perf.data \
-    build/release/bin/glassbox run --perf=elf --perf-dir=build/quickstart build/release/guests/shares.wasm
+say "perf records the guest; with --perf=elf its code is a mapped ELF file, so perf needs no further step"
+run perf record -e cpu-clock -F 1999 -o build/quickstart/perf.data \
+    build/release/bin/glassbox run --perf=elf --perf-dir=build/quickstart build/release/guests/shares.wasm 20000
+show 1
 
-say "Where the time goes: the guest's functions; by construction heavy : middling : light is 60 : 30 : 10"
-lines=12
-report perf report -i build/quickstart/perf.data --stdio --no-children -g none -s symbol
+say "Where the time goes, by function: heavy, middling and light do 60, 30 and 10 % of the work"
+run perf report -i build/quickstart/perf.data --stdio -F overhead,symbol
+show 6
 
-say "The same by source line of the guest"
-report perf report -i build/quickstart/perf.data --stdio --no-children -g none -s srcline
+say "The same by line of the guest's source"
+run perf report -i build/quickstart/perf.data --stdio -F overhead,srcline
+show 6
 
-say "heavy(), each source line above the machine code that ran for it"
-lines=40
-report perf annotate -i build/quickstart/perf.data --stdio -s heavy
+say "heavy(): the guest's source, and beneath each line the machine code that runs for it; the hot part"
+run perf annotate -i build/quickstart/perf.data --stdio -s heavy
+grep -v -e '^ *: *$' build/quickstart/log |
+    awk '{ line[NR] = $0 } !hot && $1 >= 1 && $2 == ":" { hot = NR }
+         END { for (i = hot - 6; i < hot + 30 && i <= NR; i++) print line[i] }'
 
-say "Done. More: perf report -i build/quickstart/perf.data; README.md; scripts/test.sh"
+say "Done. Look further with: perf report -i build/quickstart/perf.data"
