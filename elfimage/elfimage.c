@@ -509,16 +509,38 @@ int elfimage_add(struct elfimage *image, const void *address, size_t size_bytes,
 
 /* ---- finish ---- */
 
+/* The end of what was written to .text, from the file system's knowledge of holes: it may be too large, never too
+ * small. Saves reading, and so touching, the pages that were reserved and not used. */
+static size_t text_written(const struct elfimage *image)
+{
+    const off_t reserved_end = (off_t)(IMAGE_TEXT_OFFSET + image->reserved_bytes);
+    off_t end = (off_t)IMAGE_TEXT_OFFSET;
+
+    while (end < reserved_end) {
+        const off_t data = lseek(image->fd, end, SEEK_DATA);
+        if (data >= reserved_end)
+            break;
+        end = data < 0 ? reserved_end : lseek(image->fd, data, SEEK_HOLE);
+        if (end < 0 || end > reserved_end)
+            end = reserved_end;
+    }
+    return (size_t)end - IMAGE_TEXT_OFFSET;
+}
+
 /* How much of .text has to stay: all published functions, and whatever else was written and may be running. Code may
  * end in a few zero bytes (an instruction's immediate); where these begin a page, it is kept too. */
 static size_t text_in_use(const struct elfimage *image)
 {
-    size_t used = image->reserved_bytes;
+    const uint64_t *words = (const uint64_t *)image->write;
+    size_t used = text_written(image);
 
-    while (used > image->published_bytes && image->write[used - 1] == 0)
-        used--;
+    used -= used % sizeof(*words);
+    while (used > image->published_bytes && words[used / sizeof(*words) - 1] == 0)
+        used -= sizeof(*words);
+    if (used < image->published_bytes)
+        used = image->published_bytes;
     if (used > 0)
-        used = round_up(used + sizeof(uint64_t), image->page_bytes);
+        used = round_up(used + sizeof(*words), image->page_bytes);
     return used < image->capacity_bytes ? used : image->capacity_bytes;
 }
 

@@ -75,9 +75,11 @@ static void test_fills_up(void **state)
     assert_int_equal(elfimage_create(*state, "unit", 64 << 20, &image), 0);
     assert_int_equal(elfimage_reserve(image, 64 << 10, &code), 0);
     assert_int_equal(elfimage_reserve(image, 1 << 20, &more), -ENOSPC);
-    memset(code.write, 0xcc, code.size_bytes);
+    memset(code.write, 0xcc, 8192);
     memcpy((char *)code.write + 64, spin_code, sizeof(spin_code)); /* UBSan reads before a function that it calls */
+    memcpy((char *)code.write + 20000, spin_code, sizeof(spin_code));
     const char *spin = (const char *)code.execute + 64;
+    const char *unannounced = (const char *)code.execute + 20000;
 
     do {
         memset(name, 'n', sizeof(name));
@@ -99,6 +101,7 @@ static void test_fills_up(void **state)
         assert_true(status == 0 || status == -ENOSPC);
     }
     ((spin_fn)spin)(100);
+    ((spin_fn)unannounced)(100);
     elfimage_destroy(image);
     assert_int_equal(umount2(*state, MNT_DETACH), 0);
 }
