@@ -119,6 +119,8 @@ static_assert(sizeof(struct eh_frame_cie) == 24 && sizeof(struct eh_frame_fde) =
 static_assert(sizeof(struct debug_abbrev) == 12, "abbreviation without padding");
 static_assert(offsetof(struct image_head, shdrs) % 8 == 0, "sh_size is stored at once");
 static_assert(offsetof(struct image_head, eh_frame) % 8 == 0, ".eh_frame is aligned");
+static_assert(offsetof(struct image_head, eh_frame) == 1824, "docs/formats/elf-image.md");
+static_assert(offsetof(struct image_head, shstrtab) == 1944, "docs/formats/elf-image.md");
 static_assert(sizeof(struct image_head) <= 4096, "the head is one page");
 
 /* Fills `head`, which is zeroed, for an image without functions and without tables. */
