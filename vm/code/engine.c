@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "vm/code/handlers.h"
 #include "vm/code/translator.h"
@@ -70,12 +69,20 @@ static uint64_t hash_type(const uint32_t *params, uint32_t param_count, const ui
     return hash ^ hash >> 32;
 }
 
+static bool are_equal(const uint32_t *a, const uint32_t *b, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (a[i] != b[i])
+            return false;
+    return true;
+}
+
 static bool is_type(const struct code_type *type, const uint32_t *params, uint32_t param_count,
                     const uint32_t *results, uint32_t result_count)
 {
     return type->param_count == param_count && type->result_count == result_count &&
-           memcmp(type->valtypes, params, param_count * sizeof *params) == 0 &&
-           memcmp(type->valtypes + param_count, results, result_count * sizeof *results) == 0;
+           are_equal(type->valtypes, params, param_count) &&
+           are_equal(type->valtypes + param_count, results, result_count);
 }
 
 /* The table holds 1 + number, 0 where empty, and is never more than half full. */
@@ -116,8 +123,10 @@ static uint32_t add_type(struct vm_engine *engine, const uint32_t *params, uint3
         free(valtypes);
         return UINT32_MAX;
     }
-    memcpy(valtypes, params, param_count * sizeof *params);
-    memcpy(valtypes + param_count, results, result_count * sizeof *results);
+    for (uint32_t i = 0; i < param_count; i++)
+        valtypes[i] = params[i];
+    for (uint32_t i = 0; i < result_count; i++)
+        valtypes[param_count + i] = results[i];
     *type = (struct code_type){valtypes, param_count, result_count};
     *entry = (uint32_t)engine->types.count;
     return *entry - 1;
