@@ -105,7 +105,7 @@ void wasi_fds_close(struct wasi_fd *fd)
         (void)fcntl(fd->host, F_SETFL, fd->restore_flags);
     close(fd->host);
     free(fd->preopen);
-    free(fd->readdir);
+    wasi_readdir_destroy(fd->readdir);
     *fd = (struct wasi_fd){.host = -1};
 }
 

@@ -26,7 +26,7 @@ struct wasi_fd {
     uint64_t rights_base;         /* what may be done with this descriptor */
     uint64_t rights_inheriting;   /* what may be done with descriptors opened beneath it */
     char *preopen;                /* the guest's name of a preopened directory; else NULL */
-    struct wasi_readdir *readdir; /* entries read ahead, from malloc; NULL before fd_readdir */
+    struct wasi_readdir *readdir; /* NULL until fd_readdir is first called */
     uint8_t filetype;             /* enum wasi_filetype */
 };
 
@@ -130,6 +130,10 @@ enum wasi_errno wasi_times_to_host(uint64_t atim_ns, uint64_t mtim_ns, uint32_t 
 bool wasi_clock_to_host(uint32_t clockid, clockid_t *host);
 uint64_t wasi_timestamp_from_host(struct timespec time);
 struct timespec wasi_timestamp_to_host(uint64_t when_ns);
+
+/* ---- readdir.c ---- */
+
+void wasi_readdir_destroy(struct wasi_readdir *readdir);
 
 /* ---- resolve.c, walk.c: paths ---- */
 
