@@ -253,6 +253,9 @@ static int map_view(const struct elfimage *image, void *address, size_t size, in
 {
     if (mmap(address, size, protection, MAP_SHARED | MAP_FIXED, image->fd, (off_t)offset) == MAP_FAILED)
         return -errno;
+    /* Random: reading ahead would fill memory with megabytes that were reserved and not written. */
+    if (madvise(address, size, MADV_RANDOM) != 0)
+        return -errno;
     if ((protection & PROT_WRITE) != 0 && madvise(address, size, MADV_DONTFORK) != 0)
         return -errno;
     return 0;
