@@ -175,8 +175,7 @@ static void print_module(const struct dump *dump)
 
 /* ---- the bytecode of a function ---- */
 
-/* An index, a name as perf shows it, a name as the name section has it, or an exported one; UINT32_MAX: no such
- * function. */
+/* By index, by the name that perf shows, by that of the name section, or by an exported one. UINT32_MAX: there is none. */
 static uint32_t find_function(const struct dump *dump, const char *text)
 {
     const struct wasm_module *wasm = dump->wasm;

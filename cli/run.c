@@ -1,14 +1,15 @@
 /* `glassbox run`: a module from its file to its exit status.
  *
- *     options -> file -> profile -> engine -> module -> imports -> instance -> _start or --invoke's function
+ *     options -> file -> WASI -> profile -> engine, module -> imports -> instance -> _start or --invoke's function
  *
  * Each step is a function that reports its own failure and gives the exit status, and `struct run` holds what exists so
  * far, so that there is one way down whatever was reached. The guest's descriptors are ours: nothing it writes is
  * buffered here.
  *
- * SIGPIPE and SIGXFSZ are ignored while the guest runs: WASI has no signals but has an errno for each, and the profile
- * should be completed when a pager goes away or a file may grow no more. SIGINT and SIGTERM keep their default: what
- * perf reads is readable at every moment.
+ * The guest's descriptors are opened before the profile's, so that where there are too few it is the profile that goes
+ * without. SIGPIPE and SIGXFSZ are ignored while the guest runs: WASI has no signals but has an errno for each, and the
+ * profile should be completed when a pager goes away or a file may grow no more. SIGINT and SIGTERM keep their default:
+ * what perf reads is readable at every moment.
  */
 #include <assert.h>
 #include <errno.h>
@@ -110,9 +111,12 @@ static int check_options(const struct run *run, const struct cli_options *option
     return CLI_OK;
 }
 
+/* profile/ says what was lost and why; the options that may mend it are ours to name. */
 static void print_profile_message(void *user, const char *text)
 {
-    cli_error("%s", text);
+    const struct run *run = user;
+    bool has_files = run->profile_config.announce & (PROFILE_JITDUMP | PROFILE_ELF);
+    cli_error("%s (%sglassbox doctor says more)", text, has_files ? "--perf-dir=DIR writes elsewhere; " : "");
 }
 
 /* False: there is nothing to run, and *status is what to exit with. */
@@ -178,6 +182,7 @@ static void open_profile(struct run *run)
         run->profile_config.directory = from_environment;
     }
     run->profile_config.message = print_profile_message;
+    run->profile_config.message_user = run;
     struct err err = {0};
     if (profile_open(&run->profile_config, &run->profile, &err) != 0) {
         cli_error("--perf: %s", err.message);
@@ -185,26 +190,6 @@ static void open_profile(struct run *run)
     }
     run->config.hooks = profile_hooks(run->profile);
     run->config.hooks_user = run->profile;
-}
-
-static int load(struct run *run)
-{
-    struct err err = {0};
-    if (!cli_module_file_read(&run->file, run->operands[0])) {
-        return CLI_FAILED;
-    }
-    open_profile(run);
-    if (vm_engine_create(&run->config, &run->engine, &err) != 0 ||
-        vm_module_create(run->engine, run->file.bytes, run->file.size_bytes, run->file.name, &run->module, &err) != 0) {
-        cli_module_file_error(&run->file, &err);
-        return CLI_FAILED;
-    }
-    run->store = vm_store_create(run->engine);
-    if (!run->store) {
-        cli_error("out of memory");
-        return CLI_FAILED;
-    }
-    return CLI_OK;
 }
 
 /* HOST[::GUEST] */
@@ -276,8 +261,23 @@ static int prepare_wasi(struct run *run)
     return CLI_OK;
 }
 
-/* Finds a host function for every import. All that is missing is reported, since whoever mends it wants to do so once.
- */
+static int load(struct run *run)
+{
+    struct err err = {0};
+    if (vm_engine_create(&run->config, &run->engine, &err) != 0 ||
+        vm_module_create(run->engine, run->file.bytes, run->file.size_bytes, run->file.name, &run->module, &err) != 0) {
+        cli_module_file_error(&run->file, &err);
+        return CLI_FAILED;
+    }
+    run->store = vm_store_create(run->engine);
+    if (!run->store) {
+        cli_error("out of memory");
+        return CLI_FAILED;
+    }
+    return CLI_OK;
+}
+
+/* Finds a host function for every import. All that are missing are reported, so that they can be mended at once. */
 static int link_imports(struct run *run, struct vm_extern *imports, size_t count)
 {
     int status = CLI_OK;
@@ -467,8 +467,11 @@ int cli_run(int argc, char **argv)
     if (parse_options(&run, argc, argv, &status)) {
         signal(SIGPIPE, SIG_IGN);
         signal(SIGXFSZ, SIG_IGN);
-        status = load(&run);
-        status = status == CLI_OK ? prepare_wasi(&run) : status;
+        status = cli_module_file_read(&run.file, run.operands[0]) ? prepare_wasi(&run) : CLI_FAILED;
+        if (status == CLI_OK) {
+            open_profile(&run);
+            status = load(&run);
+        }
         if (status == CLI_OK) {
             status = run.invoke ? run_function(&run) : run_command(&run);
         }
