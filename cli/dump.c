@@ -175,7 +175,7 @@ static void print_module(const struct dump *dump)
 
 /* ---- the bytecode of a function ---- */
 
-/* By index, by the name that perf shows, by that of the name section, or by an exported one. UINT32_MAX: there is none. */
+/* By index, by the name that perf shows, that of the name section, or an exported one. UINT32_MAX: there is none. */
 static uint32_t find_function(const struct dump *dump, const char *text)
 {
     const struct wasm_module *wasm = dump->wasm;
