@@ -19,7 +19,7 @@
 static int open_flags(uint32_t lookupflags, uint32_t oflags, uint64_t rights, uint32_t fdflags)
 {
     int flags = wasi_fdflags_to_host(fdflags);
-    if (oflags & WASI_OFLAG_DIRECTORY || !(rights & RIGHTS_THAT_WRITE)) /* to write does not apply to a directory */
+    if (!(rights & RIGHTS_THAT_WRITE))
         flags |= O_RDONLY;
     else
         flags |= rights & RIGHTS_THAT_READ ? O_RDWR : O_WRONLY;

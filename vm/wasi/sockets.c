@@ -1,6 +1,5 @@
 /* The four calls on sockets. Preview 1 cannot make a socket: they serve those that the embedder gives
- * (wasi_inherit_fd), or standard input when it is one, and those accepted from them. The kernel says ENOTSOCK for what
- * is none.
+ * (wasi_inherit_fd), or standard input when it is one, and those accepted from them.
  */
 #include "vm/wasi/internal.h"
 
@@ -9,11 +8,22 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* Like wasi_fds_find; what is no socket is refused as such before its rights are looked at, which it lacks. */
+static enum wasi_errno find_socket(struct wasi *wasi, uint32_t number, uint64_t rights, struct wasi_fd **found)
+{
+    enum wasi_errno error = wasi_fds_find(wasi, number, 0, found);
+    if (error)
+        return error;
+    if ((*found)->filetype != WASI_FILETYPE_SOCKET_STREAM && (*found)->filetype != WASI_FILETYPE_SOCKET_DGRAM)
+        return WASI_ENOTSOCK;
+    return wasi_fds_find(wasi, number, rights, found);
+}
+
 enum wasi_errno wasi_sock_accept(struct wasi_call *call)
 {
     struct wasi_fd *fd;
     uint32_t fdflags = call->args[1].i32;
-    enum wasi_errno error = wasi_fds_find(call->wasi, call->args[0].i32, WASI_RIGHT_SOCK_ACCEPT, &fd);
+    enum wasi_errno error = find_socket(call->wasi, call->args[0].i32, WASI_RIGHT_SOCK_ACCEPT, &fd);
     if (error)
         return error;
     if (fdflags & ~(uint32_t)WASI_FDFLAG_NONBLOCK)
@@ -35,7 +45,7 @@ enum wasi_errno wasi_sock_accept(struct wasi_call *call)
 enum wasi_errno wasi_sock_recv(struct wasi_call *call)
 {
     struct wasi_fd *fd;
-    enum wasi_errno error = wasi_fds_find(call->wasi, call->args[0].i32, WASI_RIGHT_FD_READ, &fd);
+    enum wasi_errno error = find_socket(call->wasi, call->args[0].i32, WASI_RIGHT_FD_READ, &fd);
     if (error)
         return error;
     struct iovec iovecs[WASI_IOVECS_MAX];
@@ -65,7 +75,7 @@ enum wasi_errno wasi_sock_recv(struct wasi_call *call)
 enum wasi_errno wasi_sock_send(struct wasi_call *call)
 {
     struct wasi_fd *fd;
-    enum wasi_errno error = wasi_fds_find(call->wasi, call->args[0].i32, WASI_RIGHT_FD_WRITE, &fd);
+    enum wasi_errno error = find_socket(call->wasi, call->args[0].i32, WASI_RIGHT_FD_WRITE, &fd);
     if (error)
         return error;
     struct iovec iovecs[WASI_IOVECS_MAX];
@@ -93,7 +103,7 @@ enum wasi_errno wasi_sock_shutdown(struct wasi_call *call)
         [WASI_SHUT_RD] = SHUT_RD, [WASI_SHUT_WR] = SHUT_WR, [WASI_SHUT_RD | WASI_SHUT_WR] = SHUT_RDWR};
     struct wasi_fd *fd;
     uint32_t sdflags = call->args[1].i32;
-    enum wasi_errno error = wasi_fds_find(call->wasi, call->args[0].i32, WASI_RIGHT_SOCK_SHUTDOWN, &fd);
+    enum wasi_errno error = find_socket(call->wasi, call->args[0].i32, WASI_RIGHT_SOCK_SHUTDOWN, &fd);
     if (error)
         return error;
     if (sdflags == 0 || sdflags > (WASI_SHUT_RD | WASI_SHUT_WR))

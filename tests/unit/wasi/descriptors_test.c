@@ -126,10 +126,6 @@ static void test_each_right_is_asked_for(void **state)
     assert_int_equal(CALL(fd_tell, opened, out), WASI_ENOTCAPABLE);
     assert_int_equal(CALL(fd_pread, opened, 16, 0, 0, out), WASI_ENOTCAPABLE);
     assert_int_equal(CALL(fd_pwrite, opened, 16, 0, 0, out), WASI_ENOTCAPABLE);
-    assert_int_equal(CALL(sock_accept, opened, 0, out), WASI_ENOTCAPABLE);
-    assert_int_equal(CALL(sock_recv, opened, 16, 0, 0, out, out), WASI_ENOTCAPABLE);
-    assert_int_equal(CALL(sock_send, opened, 16, 0, 0, out), WASI_ENOTCAPABLE);
-    assert_int_equal(CALL(sock_shutdown, opened, 1), WASI_ENOTCAPABLE);
 }
 
 static void test_close(void **state)

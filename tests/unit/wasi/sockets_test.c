@@ -83,6 +83,11 @@ static void test_shutdown(void **state)
     assert_int_equal(read(pair[0], &byte, 1), 0);
     assert_int_equal(CALL(sock_send, 5, iovec, 1, 0, out), WASI_EPIPE); /* and no SIGPIPE */
     assert_int_equal(CALL(sock_shutdown, 5, WASI_SHUT_RD | WASI_SHUT_WR), WASI_SUCCESS);
+    assert_int_equal(CALL(fd_fdstat_set_rights, 5, 0, 0), WASI_SUCCESS);
+    assert_int_equal(CALL(sock_shutdown, 5, WASI_SHUT_WR), WASI_ENOTCAPABLE);
+    assert_int_equal(CALL(sock_send, 5, iovec, 1, 0, out), WASI_ENOTCAPABLE);
+    assert_int_equal(CALL(sock_recv, 5, iovec, 1, 0, out, out), WASI_ENOTCAPABLE);
+    assert_int_equal(CALL(sock_accept, 5, 0, out), WASI_ENOTCAPABLE);
     close(pair[0]);
 }
 
@@ -117,7 +122,8 @@ static void test_a_file_is_no_socket(void **state)
     uint32_t fd = guest_opened("file", WASI_OFLAG_CREAT, RIGHTS_ALL);
     assert_int_equal(CALL(sock_recv, fd, guest_iovec(out, 4), 1, 0, out, out), WASI_ENOTSOCK);
     assert_int_equal(CALL(sock_send, fd, guest_iovec(out, 4), 1, 0, out), WASI_ENOTSOCK);
-    assert_int_equal(CALL(sock_accept, fd, 0, out), WASI_ENOTCAPABLE);
+    assert_int_equal(CALL(sock_accept, fd, 0, out), WASI_ENOTSOCK);
+    assert_int_equal(CALL(sock_shutdown, fd, WASI_SHUT_RD), WASI_ENOTSOCK);
     assert_int_equal(CALL(sock_shutdown, 99, 1), WASI_EBADF);
 }
 
