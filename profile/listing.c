@@ -34,8 +34,8 @@
 
 /* A br_table or a select with many types can be longer; its line is cut. */
 #define INSTRUCTION_BYTES 512
-/* Deeper blocks stay at this depth, so that hostile nesting does not make lines of megabytes. */
-#define INDENT_MAX 40
+/* Deeper blocks stay at this depth: a large switch is a hundred blocks deep, and its lines would be mostly blanks. */
+#define INDENT_MAX 12
 
 struct profile_listing {
     int file;
