@@ -103,8 +103,7 @@ static void lose_images(struct profile *profile, int status)
 static void lose_listing(struct profile *profile, const struct err *err)
 {
     profile->makes_listing = false;
-    say(profile, "bytecode listing given up, functions will have no lines from here on (free or choose another --perf-dir)",
-        err->message);
+    say(profile, "bytecode listing given up, functions will have no lines from here on", err->message);
 }
 
 static void lack_memory(struct profile *profile)
