@@ -15,7 +15,7 @@ SOURCE = pathlib.Path(__file__).parents[2] / "examples" / "guests" / "shares.c"
 def loop_of_heavy():
     """The numbers of the lines that heavy()'s loop spends its time on: the loop's, and the macro's step in it."""
     lines = SOURCE.read_text().splitlines()
-    start = next(number for number, line in enumerate(lines, 1) if " heavy(" in line)
+    start = next(number for number, line in enumerate(lines, 1) if "uint32_t heavy(" in line)
     return range(start, start + 6)
 
 
