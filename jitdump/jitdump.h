@@ -1,5 +1,5 @@
 /* jitdump.h: tell Linux perf all about the code that a process makes while it runs: names, machine code, source lines,
- * unwinding. The one header of libjitdump. Serves any interpreter or JIT compiler; needs libc only. The format: jitdump.md.
+ * unwinding. The one header of libjitdump. Serves any interpreter or JIT compiler; needs libc only. The format: docs/formats/jitdump.md.
  *
  *     struct jitdump *dump;
  *     struct jitdump_error error;

@@ -1,5 +1,5 @@
 /* perfmap.h: name the code that a process makes while it runs, in the file where Linux perf looks: /tmp/perf-PID.map.
- * The one header of libperfmap. Serves any interpreter or JIT compiler; needs libc only. The format: perf-map.md.
+ * The one header of libperfmap. Serves any interpreter or JIT compiler; needs libc only. The format: docs/formats/perf-map.md.
  *
  *     struct perfmap *map;
  *     struct perfmap_error error;
