@@ -1,5 +1,5 @@
-/* Each allocation of a guest's life fails in turn: what was asked for is refused with a reason, and nothing leaks, neither
- * memory (the sanitizers' build sees it) nor a descriptor. */
+/* Each allocation of a guest's life fails in turn: what was asked for is refused with a reason, and nothing leaks,
+ * neither memory (the sanitizers' build sees it) nor a descriptor. */
 #include "double.h"
 
 #include <sys/resource.h>
@@ -64,7 +64,8 @@ static bool live(void)
     uint32_t out = guest_room(256);
     struct wasi_abi_subscription now = {.tag = WASI_EVENT_CLOCK};
     if (wasi_add_arg(guest.wasi, "argument", &err) != 0 || wasi_add_env(guest.wasi, "NAME=VALUE", &err) != 0 ||
-        wasi_preopen_dir(guest.wasi, host_path("inside"), "/", &err) != 0 || wasi_inherit_fd(guest.wasi, 0, &err) != 0) {
+        wasi_preopen_dir(guest.wasi, host_path("inside"), "/", &err) != 0 ||
+        wasi_inherit_fd(guest.wasi, 0, &err) != 0) {
         assert_int_equal(err.kind, ERR_RESOURCE);
         return false;
     }
