@@ -16,8 +16,9 @@
 #     pkg-config elfimage
 #     man page 3, where docs/man/libelfimage.3 exists
 #
-# all of it in the install component `elfimage`: `cmake --install BUILD --component elfimage` installs it alone. Rooms are
-# compiled with hidden visibility, so a public header opens with `#pragma GCC visibility push(default)` and pops it at its end.
+# all of it in the install component `elfimage`: `cmake --install BUILD --component elfimage` installs it alone. Rooms
+# are compiled with hidden visibility, so a public header opens with `#pragma GCC visibility push(default)` and pops
+# it at its end.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)

@@ -1,16 +1,17 @@
 /* The file of a dump: opened with care, announced to perf, appended to in whole records.
  *
- * The name is known in advance, so whatever is there already may be a trap, or not ours: a symbolic link, a hard link, another
- * user's file, a pipe. Each is refused. Our own regular file is emptied, since it is what an earlier process with the same
- * pid left; unless another descriptor of this process writes to it, which means that another engine (or another copy of
- * this library) records there. A dump cannot be shared with somebody whose offsets and code indices we do not know, so
- * that is refused too, where others truncate it (wasmtime#6024, #11862).
+ * The name is known in advance, so whatever is there already may be a trap, or not ours: a symbolic link, a hard
+ * link, another user's file, a pipe. Each is refused. Our own regular file is emptied, since it is what an earlier
+ * process with the same pid left; unless another descriptor of this process writes to it, which means that another
+ * engine (or another copy of this library) records there. A dump cannot be shared with somebody whose offsets and
+ * code indices we do not know, so that is refused too, where others truncate it (wasmtime#6024, #11862).
  *
- * perf learns of a dump from its mapping, and only from one that is executable. The mapping is never undone: perf takes a
- * second one for a second dump and would read everything twice. PROT_READ belongs to it: without, some
+ * perf learns of a dump from its mapping, and only from one that is executable. The mapping is never undone: perf
+ * takes a second one for a second dump and would read everything twice. PROT_READ belongs to it: without, some
  * kernels' perf events lack the file's name (WebKit#61710).
  *
- * Records are written at an offset that we keep, so what a full disk cut short is overwritten or cut off, and never read.
+ * Records are written at an offset that we keep, so what a full disk cut short is overwritten or cut off, and never
+ * read.
  */
 #include <dirent.h>
 #include <errno.h>

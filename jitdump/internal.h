@@ -10,8 +10,8 @@
 
 #include "jitdump/jitdump.h"
 
-/* Writes `name`, escaped as jitdump.h says, to `escaped`, which holds JITDUMP_NAME_BYTES. Returns the length; there is no
- * NUL. */
+/* Writes `name`, escaped as jitdump.h says, to `escaped`, which holds JITDUMP_NAME_BYTES. Returns the length; there
+ * is no NUL. */
 size_t jitdump_name_escape(const char *name, size_t name_bytes, char *escaped);
 
 /* ---- record.c: records in memory ---- */
@@ -44,7 +44,8 @@ void jitdump_put_close(struct jitdump_bytes *bytes, const struct jitdump_stamp *
  * negative errno with `error` filled. */
 int jitdump_file_open(const char *directory, pid_t pid, struct stat *file, struct jitdump_error *error);
 
-/* Maps the file executable, which perf sees and takes for the news that there is a dump. Removes it where that fails. */
+/* Maps the file executable, which perf sees and takes for the news that there is a dump. Removes it where that fails.
+ * */
 int jitdump_file_announce(int fd, const char *directory, pid_t pid, struct jitdump_error *error);
 
 /* Writes all of `bytes` at *end_bytes and advances that. Where it fails the file ends at *end_bytes as before. */

@@ -4,22 +4,22 @@
  *     handle ──┼── file (directory, pid, descriptor, end, next index) ── jit-PID.dump
  *     handle ──┘        all files of the process hang on one list
  *
- * A process may hold several engines that know nothing of one another, several threads, and it may fork; a dump has one
- * header, one sequence of timestamps and one numbering of functions (perf inject makes a file of each, and a number that
- * comes twice overwrites the first). So the file belongs to the process: a list, the only mutable global, holds one entry
- * for each directory that was ever opened and never loses one. Handles are what the engines hold. They differ only in
- * whether they have already been told of a failure.
+ * A process may hold several engines that know nothing of one another, several threads, and it may fork; a dump has
+ * one header, one sequence of timestamps and one numbering of functions (perf inject makes a file of each, and a
+ * number that comes twice overwrites the first). So the file belongs to the process: a list, the only mutable global,
+ * holds one entry for each directory that was ever opened and never loses one. Handles are what the engines hold.
+ * They differ only in whether they have already been told of a failure.
  *
  * The descriptor stays open after the last handle is closed: the marker's mapping must stay in any case (file.c says
  * why), and so an engine that comes later only takes the CLOSE record back and goes on.
  *
  * One mutex guards all of it, also while records are made and written, so that timestamps ascend in the file.
  *
- * fork: an entry remembers the pid that opened it. Whoever records under another pid is a child; it drops the descriptor,
- * which is its parent's, and opens its own. Since a thread that exists only in the parent may have held the mutex, a fork
- * handler makes it anew in the child. Taking the lock around fork instead would make every fork wait for a slow disk. What
- * the mutex guards is whole at every instruction that matters: an entry is complete before it is linked, is never
- * unlinked, and a child replaces what describes its parent's file.
+ * fork: an entry remembers the pid that opened it. Whoever records under another pid is a child; it drops the
+ * descriptor, which is its parent's, and opens its own. Since a thread that exists only in the parent may have held
+ * the mutex, a fork handler makes it anew in the child. Taking the lock around fork instead would make every fork
+ * wait for a slow disk. What the mutex guards is whole at every instruction that matters: an entry is complete before
+ * it is linked, is never unlinked, and a child replaces what describes its parent's file.
  */
 #include "jitdump/jitdump.h"
 

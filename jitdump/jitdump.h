@@ -1,5 +1,6 @@
-/* jitdump.h: tell Linux perf all about the code that a process makes while it runs: names, machine code, source lines,
- * unwinding. The one header of libjitdump. Serves any interpreter or JIT compiler; needs libc only. The format: docs/formats/jitdump.md.
+/* jitdump.h: tell Linux perf all about the code that a process makes while it runs: names, machine code, source
+ * lines, unwinding. The one header of libjitdump. Serves any interpreter or JIT compiler; needs libc only. The
+ * format: docs/formats/jitdump.md.
  *
  *     struct jitdump *dump;
  *     struct jitdump_error error;
@@ -18,17 +19,19 @@
  *     perf inject --jit -i perf.data -o perf.jit.data
  *     perf report -i perf.jit.data
  *
- * Several users. All opens of one directory in one process share one dump and one count of functions, also after the last
- * close. A dump that another copy of this library or another engine in this process has open is refused (-EBUSY).
+ * Several users. All opens of one directory in one process share one dump and one count of functions, also after the
+ * last close. A dump that another copy of this library or another engine in this process has open is refused
+ * (-EBUSY).
  *
- * Threads. Every function may be called from any thread at any time; a handle must not be used after its close. None may
- * be called from a signal handler.
+ * Threads. Every function may be called from any thread at any time; a handle must not be used after its close. None
+ * may be called from a signal handler.
  *
- * fork. The child's first record opens a dump of the child's own (perf knows the parent's code for the child too); neither
- * ever writes to the other's. No lock is held across a fork, and a child never waits for a thread that it does not have.
+ * fork. The child's first record opens a dump of the child's own (perf knows the parent's code for the child too);
+ * neither ever writes to the other's. No lock is held across a fork, and a child never waits for a thread that it
+ * does not have.
  *
- * Crashes. The records of one load are one write: after kill -9 the file is whole records, up to the last jitdump_load that
- * returned.
+ * Crashes. The records of one load are one write: after kill -9 the file is whole records, up to the last
+ * jitdump_load that returned.
  *
  * SIGXFSZ. Where RLIMIT_FSIZE may be reached the process must ignore that signal; the library leaves signals alone.
  */
@@ -61,13 +64,14 @@ struct jitdump_line {
     const char *file;       /* NUL-terminated path */
 };
 
-/* How to unwind through a piece of code: the contents of two ELF sections. perf places .eh_frame at the first multiple of 8
- * after the code (counted from the code's first byte) and .eh_frame_hdr right behind it; addresses inside them are relative
- * to where they stand.
+/* How to unwind through a piece of code: the contents of two ELF sections. perf places .eh_frame at the first
+ * multiple of 8 after the code (counted from the code's first byte) and .eh_frame_hdr right behind it; addresses
+ * inside them are relative to where they stand.
  *
- * perf takes the addresses where it places them for part of the code, so leave them free: the next code must begin
- * no sooner than align8(size_bytes) + eh_frame_bytes + eh_frame_hdr_bytes after this one's first byte. Where it does not,
- * whichever was loaded later wins: perf does not unwind through the one, or does not know the beginning of the other. */
+ * perf takes the addresses where it places them for part of the code, so leave them free: the next code must begin no
+ * sooner than align8(size_bytes) + eh_frame_bytes + eh_frame_hdr_bytes after this one's first byte. Where it does
+ * not, whichever was loaded later wins: perf does not unwind through the one, or does not know the beginning of the
+ * other. */
 struct jitdump_unwinding {
     const void *eh_frame; /* complete, with its terminator */
     size_t eh_frame_bytes;
@@ -86,34 +90,38 @@ struct jitdump_code {
     const struct jitdump_unwinding *unwinding; /* NULL: none */
 };
 
-/* Opens `directory`/jit-PID.dump (NULL means the working directory), truncating what an earlier process has left, writes its
- * header and maps it executable, which is how perf learns of it: do this before the code that it shall describe is
- * mapped. PID is the process's, as its own pid namespace counts. The file's mode is 0600: it holds the code.
+/* Opens `directory`/jit-PID.dump (NULL means the working directory), truncating what an earlier process has left,
+ * writes its header and maps it executable, which is how perf learns of it: do this before the code that it shall
+ * describe is mapped. PID is the process's, as its own pid namespace counts. The file's mode is 0600: it holds the
+ * code.
  *
- * Returns 0 with *dump set, which jitdump_close frees. Or a negative errno with *dump NULL and `error` filled (it may be
- * NULL): -EPERM the directory is mounted noexec, or the file is another user's or has other hard links; -ELOOP a symbolic
- * link; -EINVAL not a regular file; -EBUSY as above; -ENAMETOOLONG, -ENOMEM, or what open(2), write(2) or mmap(2) says. */
+ * Returns 0 with *dump set, which jitdump_close frees. Or a negative errno with *dump NULL and `error` filled (it may
+ * be NULL): -EPERM the directory is mounted noexec, or the file is another user's or has other hard links; -ELOOP a
+ * symbolic link; -EINVAL not a regular file; -EBUSY as above; -ENAMETOOLONG, -ENOMEM, or what open(2), write(2) or
+ * mmap(2) says. */
 int jitdump_open(const char *directory, struct jitdump **dump, struct jitdump_error *error)
     __attribute__((warn_unused_result));
 
 /* Records a piece of code, now: perf knows it for samples taken later, until a later load of the same addresses. The
- * memory's final protection must be set, since perf takes a later mprotect or mmap of a file there for other code. Where
- * `index` is not NULL it receives the number that jitdump_move takes.
+ * memory's final protection must be set, since perf takes a later mprotect or mmap of a file there for other code.
+ * Where `index` is not NULL it receives the number that jitdump_move takes.
  *
- * Returns 0, or a negative errno with `error` filled (it may be NULL) where the file cannot be written or a child cannot
- * open its own: once for each handle. From then on the dump is off, and loading and moving do nothing and return 0. `dump`
- * may be NULL: nothing happens. */
+ * Returns 0, or a negative errno with `error` filled (it may be NULL) where the file cannot be written or a child
+ * cannot open its own: once for each handle. From then on the dump is off, and loading and moving do nothing and
+ * return 0. `dump` may be NULL: nothing happens. */
 int jitdump_load(struct jitdump *dump, const struct jitdump_code *code, uint64_t *index, struct jitdump_error *error);
 
-/* Records that code of an earlier load of this process, `index`, runs at `to` from now on. Returns as jitdump_load does. */
+/* Records that code of an earlier load of this process, `index`, runs at `to` from now on. Returns as jitdump_load
+ * does. */
 int jitdump_move(struct jitdump *dump, uint64_t index, const void *from, const void *to, size_t size_bytes,
                  struct jitdump_error *error);
 
-/* Frees the handle. The last one of a dump writes the record that ends it. The file stays, and so does one page of address
- * space, so that perf meets the dump once in the life of a process. NULL: nothing happens. */
+/* Frees the handle. The last one of a dump writes the record that ends it. The file stays, and so does one page of
+ * address space, so that perf meets the dump once in the life of a process. NULL: nothing happens. */
 void jitdump_close(struct jitdump *dump);
 
-/* Room for what jitdump_unwinding_frame_pointer makes, and so the distance that is enough between two pieces of code. */
+/* Room for what jitdump_unwinding_frame_pointer makes, and so the distance that is enough between two pieces of code.
+ * */
 #define JITDUMP_FRAME_POINTER_BYTES 96
 
 /* Makes the unwinding of code that sets up a frame pointer first and keeps it to its end. One rule holds for all of it:

@@ -4,8 +4,9 @@
  * command), folded stacks (where `;` separates) and scripts (which a byte that is not UTF-8 stops), and in a dump
  * NUL ends them. So what is harmful is written as \xNN and everything else as it is.
  *
- * A backslash is not escaped. The result can therefore not always be turned back into the name, but escaping twice is the
- * same as escaping once, so a program may escape early (to have one name in several files) and this library again.
+ * A backslash is not escaped. The result can therefore not always be turned back into the name, but escaping twice is
+ * the same as escaping once, so a program may escape early (to have one name in several files) and this library
+ * again.
  *
  * This is libperfmap's rule, but for short names, with which perf has no trouble in a dump. It is repeated here because
  * each library stands alone; the two unit tests read one list of cases, so they cannot part.
@@ -18,8 +19,8 @@
 static const char unnamed[] = "[unnamed]";
 static const char ellipsis[] = "...";
 
-/* The length of the character that begins `text`, with its code point; 1 and UINT32_MAX where it is not UTF-8 (RFC 3629: no
- * overlong forms, no surrogates, nothing above U+10FFFF). */
+/* The length of the character that begins `text`, with its code point; 1 and UINT32_MAX where it is not UTF-8 (RFC
+ * 3629: no overlong forms, no surrogates, nothing above U+10FFFF). */
 static size_t decode(const unsigned char *text, size_t text_bytes, uint32_t *code_point)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};

@@ -2,14 +2,15 @@
  *
  *     one load:   [DEBUG_INFO] [UNWINDING_INFO] LOAD
  *
- * perf keeps what DEBUG_INFO and UNWINDING_INFO say for the next LOAD, so nothing may come between them, and the three are
- * one piece here. What perf reads differs from the specification that it ships, and this writes what perf reads:
- * .eh_frame stands before .eh_frame_hdr; the code is the last bytes of a LOAD, so that a LOAD must not be padded; the file
- * name of every line entry is spelled out; the last entry only says where the last line ends.
+ * perf keeps what DEBUG_INFO and UNWINDING_INFO say for the next LOAD, so nothing may come between them, and the
+ * three are one piece here. What perf reads differs from the specification that it ships, and this writes what perf
+ * reads: .eh_frame stands before .eh_frame_hdr; the code is the last bytes of a LOAD, so that a LOAD must not be
+ * padded; the file name of every line entry is spelled out; the last entry only says where the last line ends.
  *
- * perf adds mapped_size to the size of the mapping that it makes up for the code, and reads the unwinding data through that
- * mapping. So it must be the data's size, and code that follows too closely is hidden or hides the data (the header says
- * what distance to keep). With a mapped_size of 0 mappings never overlap, but perf unwinds through none of them.
+ * perf adds mapped_size to the size of the mapping that it makes up for the code, and reads the unwinding data
+ * through that mapping. So it must be the data's size, and code that follows too closely is hidden or hides the data
+ * (the header says what distance to keep). With a mapped_size of 0 mappings never overlap, but perf unwinds through
+ * none of them.
  */
 #include <elf.h>
 #include <stdlib.h>

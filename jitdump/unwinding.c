@@ -7,11 +7,11 @@
  *             here, size bytes
  *         44  terminator
  *
- * perf places .eh_frame at align8(size) bytes after the code's first byte and .eh_frame_hdr behind it, so every address is a
- * distance that depends on the size only, and the two sections are the same wherever the code stands. The rule holds
- * from the frame's setup to its end; a sample in the first or last instruction loses one caller, which a
- * rule for each of those instructions would mend at the price of knowing them. The aarch64 rule differs in the numbers
- * of two registers only (a CIE that kept x86-64's is python/cpython#136500).
+ * perf places .eh_frame at align8(size) bytes after the code's first byte and .eh_frame_hdr behind it, so every
+ * address is a distance that depends on the size only, and the two sections are the same wherever the code stands.
+ * The rule holds from the frame's setup to its end; a sample in the first or last instruction loses one caller, which
+ * a rule for each of those instructions would mend at the price of knowing them. The aarch64 rule differs in the
+ * numbers of two registers only (a CIE that kept x86-64's is python/cpython#136500).
  *
  * Encodings: LSB Core specification, "Exception Frames"; DWARF 5 §6.4.
  */
@@ -45,7 +45,8 @@ static_assert(EH_FRAME_BYTES + EH_FRAME_HDR_BYTES <= JITDUMP_FRAME_POINTER_BYTES
 struct jitdump_unwinding jitdump_unwinding_frame_pointer(size_t size_bytes,
                                                          unsigned char buffer[JITDUMP_FRAME_POINTER_BYTES])
 {
-    const int32_t eh_frame_at = (int32_t)((size_bytes + 7) & ~(size_t)7); /* from the code's first byte, as all others */
+    /* From the code's first byte. */
+    const int32_t eh_frame_at = (int32_t)((size_bytes + 7) & ~(size_t)7);
     const int32_t eh_frame_hdr_at = eh_frame_at + EH_FRAME_BYTES;
     const struct {
         uint32_t cie_bytes;

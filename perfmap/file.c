@@ -1,15 +1,16 @@
 /* The file of a map: opened with care, appended to a line at a time.
  *
- * The name is known in advance and lies in a directory where everybody may write, so whatever is there already may be a
- * trap: a symbolic link, a hard link, somebody else's file, a pipe whose opening would wait. Each is refused. What
- * is left is our own regular file, and then the question is whose records it holds: those of an earlier process that had
- * the same pid, which perf would believe, or those of another engine in this process (or of another copy of this library),
- * which must stay. A process is one pid, so if a descriptor of this process other than ours writes to the file, the
- * records are live; if none does, they are not ours.
+ * The name is known in advance and lies in a directory where everybody may write, so whatever is there already may be
+ * a trap: a symbolic link, a hard link, somebody else's file, a pipe whose opening would wait. Each is refused. What
+ * is left is our own regular file, and then the question is whose records it holds: those of an earlier process that
+ * had the same pid, which perf would believe, or those of another engine in this process (or of another copy of this
+ * library), which must stay. A process is one pid, so if a descriptor of this process other than ours writes to the
+ * file, the records are live; if none does, they are not ours.
  *
- * Rejected: a lock on the file, which no other engine takes and which anybody who can read the file could hold; comparing
- * the file's time with the process's start, which a clock that is set breaks; O_TRUNC, which would act before we have
- * looked. Two copies of the library that open a stale file in the same microseconds may both leave it alone.
+ * Rejected: a lock on the file, which no other engine takes and which anybody who can read the file could hold;
+ * comparing the file's time with the process's start, which a clock that is set breaks; O_TRUNC, which would act
+ * before we have looked. Two copies of the library that open a stale file in the same microseconds may both leave it
+ * alone.
  *
  * A line is one write(2) with O_APPEND, which the kernel makes atomic among all writers of the file.
  */

@@ -9,8 +9,8 @@
 
 #include "perfmap/perfmap.h"
 
-/* Writes `name`, escaped as perfmap.h says, to `escaped`, which holds PERFMAP_NAME_BYTES. Returns the length; there is no
- * NUL. Async-signal-safe. */
+/* Writes `name`, escaped as perfmap.h says, to `escaped`, which holds PERFMAP_NAME_BYTES. Returns the length; there
+ * is no NUL. Async-signal-safe. */
 size_t perfmap_name_escape(const char *name, size_t name_bytes, char *escaped);
 
 /* Opens `directory`/perf-`pid`.map for appending. Where `fresh`, what is in it is removed, unless another descriptor of

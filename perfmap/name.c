@@ -1,13 +1,13 @@
 /* A name that breaks nothing.
  *
- * A function's name comes from the program that is being run: anybody's bytes. In a map a newline splits the entry, in a
- * folded stack `;` is the separator, in a terminal ESC starts a command, and a byte that is not UTF-8 stops the
- * scripts that read perf's output. So what is harmful is written as \xNN and everything else as it is: C++ names keep their
- * blanks, a Greek name stays Greek.
+ * A function's name comes from the program that is being run: anybody's bytes. In a map a newline splits the entry,
+ * in a folded stack `;` is the separator, in a terminal ESC starts a command, and a byte that is not UTF-8 stops the
+ * scripts that read perf's output. So what is harmful is written as \xNN and everything else as it is: C++ names keep
+ * their blanks, a Greek name stays Greek.
  *
- * A backslash is not escaped. The result can therefore not always be turned back into the name, but escaping twice is the
- * same as escaping once, so a program may escape early (to have one name in several files) and this library again. Names
- * that differ stay different unless one of them spells an escape out.
+ * A backslash is not escaped. The result can therefore not always be turned back into the name, but escaping twice is
+ * the same as escaping once, so a program may escape early (to have one name in several files) and this library
+ * again. Names that differ stay different unless one of them spells an escape out.
  *
  * perf drops a name of one or two bytes from a map. It gets "()" here, which reads naturally; a trailing blank
  * was rejected because it cannot be seen, quotes because they need quoting in a shell.
@@ -20,8 +20,8 @@
 static const char unnamed[] = "[unnamed]";
 static const char ellipsis[] = "...";
 
-/* The length of the character that begins `text`, with its code point; 1 and UINT32_MAX where it is not UTF-8 (RFC 3629: no
- * overlong forms, no surrogates, nothing above U+10FFFF). */
+/* The length of the character that begins `text`, with its code point; 1 and UINT32_MAX where it is not UTF-8 (RFC
+ * 3629: no overlong forms, no surrogates, nothing above U+10FFFF). */
 static size_t decode(const unsigned char *text, size_t text_bytes, uint32_t *code_point)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};

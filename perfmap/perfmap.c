@@ -4,21 +4,23 @@
  *     handle ──┼── file (directory, pid, descriptor) ── perf-PID.map
  *     handle ──┘        all files of the process hang on one list
  *
- * perf asks for one file a process, but a process may hold several engines that know nothing of one another, several threads,
- * and it may fork. So the file belongs to the process: a list, the only mutable global, holds one entry for each
- * directory that was ever opened, and never loses one, because an engine that opens after another has closed must still
- * append. Handles are what the engines hold. They differ only in whether they have already been told of a failure.
+ * perf asks for one file a process, but a process may hold several engines that know nothing of one another, several
+ * threads, and it may fork. So the file belongs to the process: a list, the only mutable global, holds one entry for
+ * each directory that was ever opened, and never loses one, because an engine that opens after another has closed
+ * must still append. Handles are what the engines hold. They differ only in whether they have already been told of a
+ * failure.
  *
- * One mutex guards all of it, also while a line is written: the write is most of the time anyway, and a line that a full disk
- * cut short can only be taken back while no other is appended.
+ * One mutex guards all of it, also while a line is written: the write is most of the time anyway, and a line that a
+ * full disk cut short can only be taken back while no other is appended.
  *
- * fork: an entry remembers the pid that opened it. Whoever adds under another pid is a child; it drops the descriptor, which
- * is its parent's, and opens its own. Since a thread that exists only in the parent may have held the mutex, a fork handler
- * makes it anew in the child. Taking the lock around fork instead would make every fork wait for a slow disk. What the
- * mutex guards is whole at every instruction that matters: an entry is complete before it is linked, and is never unlinked.
+ * fork: an entry remembers the pid that opened it. Whoever adds under another pid is a child; it drops the
+ * descriptor, which is its parent's, and opens its own. Since a thread that exists only in the parent may have held
+ * the mutex, a fork handler makes it anew in the child. Taking the lock around fork instead would make every fork
+ * wait for a slow disk. What the mutex guards is whole at every instruction that matters: an entry is complete before
+ * it is linked, and is never unlinked.
  *
- * Records are not buffered: 300,000 of them take well under a second, and the last ones before a kill are often the ones
- * that matter.
+ * Records are not buffered: 300,000 of them take well under a second, and the last ones before a kill are often the
+ * ones that matter.
  */
 #include "perfmap/perfmap.h"
 

@@ -50,10 +50,12 @@ static void interpret(const struct function *functions, const long *pc, long *to
 }
 extern const char __start_interpreter[], __stop_interpreter[];
 
-/* ---- the program: three functions that count down, and one that calls them for 60, 30 and 10 parts of the time ---- */
+/* ---- the program: three functions that count down, and one that calls them for 60, 30 and 10 parts of the time ----
+ * */
 
 static const long count_down[] = {GET, PUSH, -1, ADD, SET, GET, JUMP_IF, -7, PUSH, 1, RETURN};
-static const long program[] = {PUSH, 600000, CALL, 1, PUSH, 300000, CALL, 2, PUSH, 100000, CALL, 3, ADD, ADD, RETURN};
+static const long program[] = {
+    PUSH, 600000, CALL, 1, PUSH, 300000, CALL, 2, PUSH, 100000, CALL, 3, ADD, ADD, RETURN};
 static struct function functions[] = {
     {"program", program, NULL}, {"hot", count_down, NULL}, {"warm", count_down, NULL}, {"cold", count_down, NULL}};
 enum { FUNCTION_COUNT = sizeof functions / sizeof *functions };

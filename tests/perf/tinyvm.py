@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """tinyvm.py BUILD_FOLDER SOURCE_FOLDER COMPILER: the libraries serve an interpreter that is not Glassbox.
 
-Installs the three libraries, each alone, to a folder; builds examples/tinyvm against it by find_package, and once more by
-pkg-config and shared libraries; and looks at its functions with the real perf in each of the three ways.
+Installs the three libraries, each alone, to a folder; builds examples/tinyvm against it by find_package, and once more
+by pkg-config and shared libraries; and looks at its functions with the real perf in each of the three ways.
 """
 import os
 import pathlib

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """seen_by_perf.py GUEST TOPIC: what the real perf shows of guest.c's dump after `perf inject --jit`.
 
-plain     hot, warm and cold have 60, 30 and 10 percent of a flat report; the multiplication's line of hot comes first by
-          srcline; perf annotate shows each line of the source above its instructions
+plain     hot, warm and cold have 60, 30 and 10 percent of a flat report; the multiplication's line of hot comes first
+          by srcline; perf annotate shows each line of the source above its instructions
 unwind    --call-graph dwarf reaches from hot through outer to main
 frames    --call-graph fp does the same
 killed    the process is killed: the same

@@ -35,7 +35,8 @@ static void noexec_is_named(void **state)
     assert_int_equal(jitdump_open(scratch, &dump, &error), -EPERM);
     assert_null(dump);
     assert_non_null(strstr(error.message, "noexec"));
-    assert_null(scratch_read(scratch_file("jit", getpid(), "dump"), NULL)); /* a dump that perf cannot know is removed */
+    /* a dump that perf cannot know of is removed */
+    assert_null(scratch_read(scratch_file("jit", getpid(), "dump"), NULL));
 
     struct perfmap *map;
     assert_int_equal(perfmap_open(scratch, &map, NULL), 0); /* a map need not be mapped */

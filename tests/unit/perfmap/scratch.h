@@ -1,7 +1,7 @@
 /* scratch: a folder for one test, whole files as text, and pieces of tests that run in a process of their own.
  *
- * A child must not use cmocka's assertions, which would return into the parent's test: it returns 0, or the line (at most
- * 255) where it failed, and CHECK does that.
+ * A child must not use cmocka's assertions, which would return into the parent's test: it returns 0, or the line (at
+ * most 255) where it failed, and CHECK does that.
  */
 #ifndef TESTS_UNIT_PERFMAP_SCRATCH_H
 #define TESTS_UNIT_PERFMAP_SCRATCH_H

@@ -1,5 +1,5 @@
-/* libperfmap, told from outside: what is in the file that perf reads. Tests named perf_bug_NN are for what users of other
- * integrations reported; the numbers are those of tests/perf/bugs.md. */
+/* libperfmap, told from outside: what is in the file that perf reads. Tests named perf_bug_NN are for what users of
+ * other integrations reported; the numbers are those of tests/perf/bugs.md. */
 #include "tests/unit/perfmap/scratch.h"
 
 #include <pthread.h>
