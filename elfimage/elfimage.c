@@ -95,6 +95,7 @@ struct elfimage {
     bool is_finished;
     size_t reserved_bytes;
     size_t published_bytes; /* up to the end of the last function */
+    uint64_t used_bytes; /* of the file; what the next table will take begins here */
     uint64_t file_bytes;
     struct table tables[TABLE_COUNT];
     uint8_t *line_program; /* the last one written, and room for the next */
@@ -196,6 +197,20 @@ static void table_point(struct elfimage *image, enum table_kind kind, uint64_t f
     image->tables[kind].file_offset = file_offset;
 }
 
+/* Makes the file so long that each table can be moved once more within it. Readers look at the length first and at the
+ * headers later, and take a section beyond that length for damage. Where a limit or the file system does not allow it,
+ * the file grows when it has to. */
+static void extend_ahead(struct elfimage *image)
+{
+    uint64_t file_bytes = image->used_bytes;
+    for (int kind = 0; kind < TABLE_COUNT; kind++)
+        file_bytes += 2 * image->tables[kind].capacity;
+
+    if (file_bytes > image->file_bytes && is_within_limit(file_bytes) &&
+        ftruncate(image->fd, (off_t)file_bytes) == 0)
+        image->file_bytes = file_bytes;
+}
+
 /* Makes room for `size` more bytes. */
 static int table_reserve(struct elfimage *image, enum table_kind kind, size_t size)
 {
@@ -206,15 +221,16 @@ static int table_reserve(struct elfimage *image, enum table_kind kind, size_t si
     const size_t needed = round_up(table->size + size, IMAGE_GRAIN);
     const size_t capacity = needed > 2 * table->capacity ? needed : 2 * table->capacity;
     /* Offsets into .strtab and the sections of DWARF have 32 bits. */
-    if (capacity > UINT32_MAX || !is_within_limit(image->file_bytes + capacity))
+    if (capacity > UINT32_MAX || !is_within_limit(image->used_bytes + capacity))
         return -EFBIG;
 
-    int status = copy_range(image, table->file_offset, image->file_bytes, table->size);
+    int status = copy_range(image, table->file_offset, image->used_bytes, table->size);
     if (status != 0)
         return status;
     table->capacity = capacity;
-    table_point(image, kind, image->file_bytes);
-    image->file_bytes += capacity;
+    table_point(image, kind, image->used_bytes);
+    image->used_bytes += capacity;
+    extend_ahead(image);
     return 0;
 }
 
@@ -296,14 +312,12 @@ static int create_tables(struct elfimage *image)
 {
     static const Elf64_Sym null_symbol;
 
-    image->file_bytes = execute_bytes(image);
+    image->used_bytes = execute_bytes(image);
     for (int kind = 0; kind < TABLE_COUNT; kind++) {
         int status = table_reserve(image, kind, IMAGE_GRAIN);
         if (status != 0)
             return status;
     }
-    if (ftruncate(image->fd, (off_t)image->file_bytes) != 0)
-        return -errno;
 
     int status = table_write(image, TABLE_STRTAB, "", 1);
     if (status == 0)

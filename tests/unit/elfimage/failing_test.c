@@ -2,8 +2,9 @@
  * --wrap.
  *
  * The same scenario runs with the first such call failing, then with the second, and so on, until it runs to its end
- * without one. After each the library has returned the error, and the image has every function that was reported as
- * added and no other; nothing is leaked (the asan preset looks) and no file is left of an image that was not made. */
+ * without one. After each the library has returned the error, or done without, and the image has every function that
+ * was reported as added and no other; nothing is leaked (the asan preset looks) and no file is left of an image that
+ * was not made. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -119,7 +120,7 @@ static void fail_each(void **state, bool from_copy)
         const bool has_failed = calls_left < 0;
         calls_left = -1;
 
-        assert_int_equal(has_failed, outcome.create_status != 0 || outcome.other_status != 0);
+        assert_true(has_failed || (outcome.create_status == 0 && outcome.other_status == 0));
         failures += has_failed;
         if (outcome.create_status != 0) {
             assert_int_equal(rmdir(*state), 0); /* it is empty */
