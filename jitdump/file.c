@@ -88,7 +88,8 @@ int jitdump_file_open(const char *directory, pid_t pid, struct stat *file, struc
     int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
     if (fd < 0)
         return errno == ELOOP ? jitdump_fail(error, -ELOOP, "%s: is a symbolic link; remove it", path)
-                              : jitdump_fail(error, -errno, "%s: cannot open: %s", path, strerror(errno));
+                              : jitdump_fail(error, -errno, "%s: cannot open: %s%s", path, strerror(errno),
+                                             errno == EMFILE ? "; raise ulimit -n" : "");
     int status = check(fd, path, file, error);
     if (status != 0) {
         close(fd);

@@ -81,7 +81,8 @@ int perfmap_file_open(const char *directory, pid_t pid, bool fresh, struct stat 
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0644);
     if (fd < 0)
         return errno == ELOOP ? perfmap_fail(error, -ELOOP, "%s: is a symbolic link; remove it", path)
-                              : perfmap_fail(error, -errno, "%s: cannot open: %s", path, strerror(errno));
+                              : perfmap_fail(error, -errno, "%s: cannot open: %s%s", path, strerror(errno),
+                                             errno == EMFILE ? "; raise ulimit -n" : "");
     int status = check(fd, path, fresh, file, error);
     if (status != 0) {
         close(fd);

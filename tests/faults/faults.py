@@ -143,7 +143,7 @@ def test(case, kind):
         os.environ["GLASSBOX_FAULTS"] = "mounted"
         os.execvp("unshare", ["unshare", "-m", sys.executable, *sys.argv])
     mount("/tmp", "size=64m,mode=1777")
-    mount("/mnt", "size=64m,mode=1777")
+    mount("/mnt", "size=256m,mode=1777")  # an image reserves 64 MiB at a time
     CASES[case](kind)
 
 
