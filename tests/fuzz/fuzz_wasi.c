@@ -115,6 +115,10 @@ static void fill_memory(void)
 
 static char sandbox[64];
 
+/* libFuzzer's entries. */
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
 static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
 {
     return walk->level > 0 ? remove(path) : 0;
