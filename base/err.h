@@ -22,7 +22,8 @@ enum err_kind {
     ERR_UNSUPPORTED, /* well-formed, but a feature this build does not have */
 };
 
-/* offset: where in the input, in bytes from its start; 0 where there is no input. message: NUL-terminated, no newline. */
+/* offset: where in the input, in bytes from its start; 0 where there is no input. message: NUL-terminated, no newline.
+ */
 struct err {
     enum err_kind kind;
     uint64_t offset;

@@ -44,7 +44,8 @@ enum vm_valtype {
     VM_EXTERNREF = 0x6f,
 };
 
-/* A null reference is a NULL pointer. An i32 or f32 leaves the upper half unspecified when read, 0 when Glassbox wrote it. */
+/* A null reference is a NULL pointer. An i32 or f32 leaves the upper half unspecified when read, 0 when Glassbox wrote
+ * it. */
 union vm_slot {
     uint32_t i32;
     uint64_t i64;
@@ -70,10 +71,10 @@ struct vm_limits {
 
 struct vm_externtype {
     enum vm_externkind kind;
-    struct vm_functype func;  /* VM_EXTERN_FUNC; borrowed from the module */
-    uint32_t valtype;         /* VM_EXTERN_GLOBAL, and the element type of VM_EXTERN_TABLE */
-    bool is_mutable;          /* VM_EXTERN_GLOBAL */
-    struct vm_limits limits;  /* VM_EXTERN_TABLE in elements, VM_EXTERN_MEMORY in pages of 64 KiB */
+    struct vm_functype func; /* VM_EXTERN_FUNC; borrowed from the module */
+    uint32_t valtype;        /* VM_EXTERN_GLOBAL, and the element type of VM_EXTERN_TABLE */
+    bool is_mutable;         /* VM_EXTERN_GLOBAL */
+    struct vm_limits limits; /* VM_EXTERN_TABLE in elements, VM_EXTERN_MEMORY in pages of 64 KiB */
 };
 
 struct vm_extern {
@@ -110,8 +111,8 @@ void vm_engine_destroy(struct vm_engine *engine);
 
 /* ---- modules ---- */
 
-/* Reads and validates. `bytes` are borrowed until vm_module_destroy. `name` (copied; may be NULL) is what reports call the
- * module where it does not name itself: usually the file's base name. */
+/* Reads and validates. `bytes` are borrowed until vm_module_destroy. `name` (copied; may be NULL) is what reports call
+ * the module where it does not name itself: usually the file's base name. */
 int vm_module_create(struct vm_engine *engine, const void *bytes, size_t size_bytes, const char *name,
                      struct vm_module **module, struct err *err) __attribute__((warn_unused_result));
 void vm_module_destroy(struct vm_module *module);
@@ -155,10 +156,10 @@ struct vm_trap_frame {
 /* What ended a call early. Not an error: the guest did it. */
 struct vm_trap {
     enum vm_trap_kind kind;
-    int32_t exit_status;       /* VM_TRAP_EXIT */
-    char message[128];         /* VM_TRAP_HOST: the host function's words; else the specification's */
-    uint32_t frame_count;      /* how many of `frames` are filled */
-    uint64_t frame_total;      /* how deep the stack was */
+    int32_t exit_status;  /* VM_TRAP_EXIT */
+    char message[128];    /* VM_TRAP_HOST: the host function's words; else the specification's */
+    uint32_t frame_count; /* how many of `frames` are filled */
+    uint64_t frame_total; /* how deep the stack was */
     struct vm_trap_frame frames[VM_TRAP_FRAMES];
 };
 
@@ -170,10 +171,10 @@ const char *vm_trap_text(enum vm_trap_kind kind);
 struct vm_store *vm_store_create(struct vm_engine *engine); /* NULL: no memory */
 void vm_store_destroy(struct vm_store *store);
 
-/* Called by the guest. slots[0..param_count) are the arguments; results are written to slots[0..result_count). `caller` is
- * the instance that called (its memory is where pointers point), NULL when called from the host. Returns true, or false
- * after filling `trap` (its kind VM_TRAP_HOST and a message, or VM_TRAP_EXIT and a status; or as a nested vm_call left
- * it), and then the guest is unwound. */
+/* Called by the guest. slots[0..param_count) are the arguments; results are written to slots[0..result_count). `caller`
+ * is the instance that called (its memory is where pointers point), NULL when called from the host. Returns true, or
+ * false after filling `trap` (its kind VM_TRAP_HOST and a message, or VM_TRAP_EXIT and a status; or as a nested vm_call
+ * left it), and then the guest is unwound. */
 typedef bool (*vm_host_fn)(void *user, struct vm_instance *caller, union vm_slot *slots, struct vm_trap *trap);
 
 /* `name` (copied) is what perf and backtraces call it. The type is copied. NULL: no memory. */
@@ -190,9 +191,10 @@ struct vm_table *vm_table_create(struct vm_store *store, uint32_t reftype, struc
 struct vm_global *vm_global_create(struct vm_store *store, uint32_t valtype, bool is_mutable, union vm_slot value);
 union vm_slot vm_global_get(const struct vm_global *global);
 
-/* Links, runs active segments and the start function. `imports` are in the module's order, one each. Returns 0; a negative
- * errno with `err` (unlinkable, resource); or 1 with `trap` filled where a segment or the start function trapped (the
- * instance exists then all the same, since others may have got hold of its functions, but *instance is NULL). */
+/* Links, runs active segments and the start function. `imports` are in the module's order, one each. Returns 0; a
+ * negative errno with `err` (unlinkable, resource); or 1 with `trap` filled where a segment or the start function
+ * trapped (the instance exists then all the same, since others may have got hold of its functions, but *instance is
+ * NULL). */
 int vm_instance_create(struct vm_store *store, struct vm_module *module, const struct vm_extern *imports,
                        size_t import_count, struct vm_instance **instance, struct vm_trap *trap, struct err *err)
     __attribute__((warn_unused_result));
@@ -203,8 +205,8 @@ bool vm_instance_export(struct vm_instance *instance, const char *name, size_t n
 /* The instance's memory 0, or NULL. */
 struct vm_memory *vm_instance_memory(struct vm_instance *instance);
 
-/* Runs `func`. `slots` holds the arguments and receives the results: room for the larger of the two counts, at least one.
- * Returns true, or false with `trap` filled. */
+/* Runs `func`. `slots` holds the arguments and receives the results: room for the larger of the two counts, at least
+ * one. Returns true, or false with `trap` filled. */
 bool vm_call(struct vm_func *func, union vm_slot *slots, struct vm_trap *trap) __attribute__((warn_unused_result));
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /* hooks: what a profiler may observe of the VM, and the one thing it may provide: memory for code.
  *
- * The VM knows no profiler. `profile/` fills a struct vm_hooks; any member may be NULL. Hooks are called from the thread
- * that translates, one at a time for each engine. A hook cannot fail: a profiler that cannot go on says so itself and does
- * nothing from then on.
+ * The VM knows no profiler. `profile/` fills a struct vm_hooks; any member may be NULL. Hooks are called from the
+ * thread that translates, one at a time for each engine. A hook cannot fail: a profiler that cannot go on says so
+ * itself and does nothing from then on.
  */
 #ifndef GLASSBOX_VM_HOOKS_H
 #define GLASSBOX_VM_HOOKS_H
@@ -23,8 +23,8 @@ struct vm_code_position {
     uint32_t bytecode_offset; /* from the module's first byte */
 };
 
-/* A finished region. Never written, moved or freed before vm_hooks.code_discarded. `module` is NULL for a host function's
- * region (a stub of a few bytes that calls it), whose `host_name` is set instead. */
+/* A finished region. Never written, moved or freed before vm_hooks.code_discarded. `module` is NULL for a host
+ * function's region (a stub of a few bytes that calls it), whose `host_name` is set instead. */
 struct vm_code {
     const struct vm_module *module;
     uint32_t funcidx;

@@ -32,7 +32,8 @@ ROOMS = {
     # libelf is for stencil_tool.c, which runs when Glassbox is built.
     "vm": Room(may_include=("base/",), libraries=("libelf.h", "gelf.h"),
                public=("glassbox.h", "hooks.h", "wasi/wasi.h"),
-               prefixes=("vm_", "wasm_", "code_", "run_", "thread_", "wasi_")),
+               prefixes=("vm_", "wasm_", "code_", "run_", "thread_", "wasi_"),
+               writable=("current", "previous", "installing", "native_bottom.bottom")),
     "profile": Room(
         may_include=("vm/hooks.h", "perfmap/perfmap.h", "jitdump/jitdump.h", "elfimage/elfimage.h", "base/"),
         libraries=("libelf.h", "gelf.h", "dwarf.h", "elfutils/libdw.h", "libiberty/demangle.h"),

@@ -1,15 +1,16 @@
-/* Code memory of the VM's own is shared anonymous memory mapped R-X, aliased RW by mremap with an old size of 0: perf takes
- * it for anonymous memory ("/dev/zero"), and so consults its map for it, which it would not for a memfd; and no
+/* Code memory of the VM's own is shared anonymous memory mapped R-X, aliased RW by mremap with an old size of 0: perf
+ * takes it for anonymous memory ("/dev/zero"), and so consults its map for it, which it would not for a memfd; and no
  * mprotect ever flips a page that other threads run in. A hook may provide other memory (an ELF image).
  *
- * A chunk is 64 MiB of address space, touched as it fills. Chunks are never given back before the engine ends: code that
- * was announced stays where it was announced.
+ * A chunk is 64 MiB of address space, touched as it fills; memory that a hook provides may cost its whole size at once (a
+ * file on a disk that must not run full), so there the first chunk is 1 MiB and each is twice the one before. Chunks are never given back before the engine ends: code
+ * that was announced stays where it was announced.
  *
  * Rejected: one RWX mapping (hostile guests), mprotect flips (a new MMAP2 event each, and other threads fault), memfd
  * (perf does not look into its map for it).
  *
- * Shared pages stay shared across fork: a forked child must not translate into its parent's chunks. So a chunk remembers
- * who made it and a child starts one of its own. */
+ * Shared pages stay shared across fork: a forked child must not translate into its parent's chunks. So a chunk
+ * remembers who made it and a child starts one of its own. */
 #include "vm/code/arena.h"
 
 #include <stdlib.h>
@@ -17,7 +18,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define CHUNK_BYTES (64u << 20)
+#define CHUNK_BYTES ((size_t)64 << 20)
+#define FIRST_HOOKED_CHUNK_BYTES ((size_t)1 << 20)
 #define ALIGNMENT 16
 
 struct arena_chunk {
@@ -63,17 +65,30 @@ void code_arena_fini(struct code_arena *arena)
     arena->chunk_count = 0;
 }
 
-static struct arena_chunk *add_chunk(struct code_arena *arena, size_t need_bytes)
+static size_t at_least(size_t size_bytes, size_t need_bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t size_bytes = need_bytes > CHUNK_BYTES ? (need_bytes + page - 1) & ~(page - 1) : CHUNK_BYTES;
+    return need_bytes > size_bytes ? (need_bytes + page - 1) & ~(page - 1) : size_bytes;
+}
+
+static bool map_hooked(struct code_arena *arena, size_t need_bytes, struct vm_code_memory *memory)
+{
+    if (!arena->hooks || !arena->hooks->code_memory_create)
+        return false;
+    size_t size_bytes = FIRST_HOOKED_CHUNK_BYTES;
+    for (size_t i = 0; i < arena->chunk_count && size_bytes < CHUNK_BYTES; i++)
+        size_bytes *= 2;
+    return arena->hooks->code_memory_create(arena->hooks_user, at_least(size_bytes, need_bytes), memory);
+}
+
+static struct arena_chunk *add_chunk(struct code_arena *arena, size_t need_bytes)
+{
     struct arena_chunk *chunk = arena->chunk_count < ARENA_CHUNKS_MAX ? calloc(1, sizeof *chunk) : NULL;
     if (!chunk)
         return NULL;
     chunk->owner = getpid();
-    if (arena->hooks && arena->hooks->code_memory_create)
-        chunk->is_hooked = arena->hooks->code_memory_create(arena->hooks_user, size_bytes, &chunk->memory);
-    if (!chunk->is_hooked && !map_chunk(size_bytes, &chunk->memory)) {
+    chunk->is_hooked = map_hooked(arena, need_bytes, &chunk->memory);
+    if (!chunk->is_hooked && !map_chunk(at_least(CHUNK_BYTES, need_bytes), &chunk->memory)) {
         free(chunk);
         return NULL;
     }

@@ -1,5 +1,5 @@
-/* arena: memory that regions are laid into. Two views of the same pages: written through one, run through the other; never
- * writable and executable at one address, and nothing is remapped once announced. */
+/* arena: memory that regions are laid into. Two views of the same pages: written through one, run through the other;
+ * never writable and executable at one address, and nothing is remapped once announced. */
 #ifndef GLASSBOX_VM_CODE_ARENA_H
 #define GLASSBOX_VM_CODE_ARENA_H
 

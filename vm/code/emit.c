@@ -1,8 +1,9 @@
 /* Both outputs of a translation grow side by side: the operand stream always, the region where there is one. In shared
- * dispatch each instruction of the stream begins with its handler's address, in a region its stencil stands in for that.
+ * dispatch each instruction of the stream begins with its handler's address, in a region its stencil stands in for
+ * that.
  *
- * Everything is laid into buffers that the translator keeps, and copied to its final place at the end, when addresses are
- * known: branch targets are {stream, code} pairs of absolute addresses, written then from the list of fixups. */
+ * Everything is laid into buffers that the translator keeps, and copied to its final place at the end, when addresses
+ * are known: branch targets are {stream, code} pairs of absolute addresses, written then from the list of fixups. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "vm/code/translator.h"
 #include "vm/run/entry.h"
 
-void emit_begin(struct code_translator *t)
+void code_emit_begin(struct code_translator *t)
 {
     t->stream.count = t->region.count = t->positions.count = t->labels.count = t->fixups.count = 0;
     t->failed = false;
@@ -22,10 +23,9 @@ static void append(struct code_translator *t, struct vec *vec, const void *bytes
         t->failed = true;
 }
 
-void emit(struct code_translator *t, uint32_t handler)
+void code_emit(struct code_translator *t, uint32_t handler)
 {
-    struct code_position *last =
-        t->positions.count ? vec_at(&t->positions, t->positions.count - 1) : NULL;
+    struct code_position *last = t->positions.count ? vec_at(&t->positions, t->positions.count - 1) : NULL;
     if (!last || last->bytecode_offset != t->bytecode_offset) {
         struct code_position position = {(uint32_t)t->stream.count, (uint32_t)t->region.count, t->bytecode_offset};
         append(t, &t->positions, &position, 1);
@@ -34,35 +34,35 @@ void emit(struct code_translator *t, uint32_t handler)
         const struct code_stencil *stencil = &code_stencils[handler];
         append(t, &t->region, code_stencil_bytes + stencil->offset, stencil->size_bytes);
     } else {
-        emit_u64(t, (uint64_t)(uintptr_t)run_handlers[handler]);
+        code_emit_u64(t, (uint64_t)(uintptr_t)run_handlers[handler]);
     }
 }
 
-void emit_u32(struct code_translator *t, uint32_t value)
+void code_emit_u32(struct code_translator *t, uint32_t value)
 {
     append(t, &t->stream, &value, sizeof value);
 }
 
-void emit_u64(struct code_translator *t, uint64_t value)
+void code_emit_u64(struct code_translator *t, uint64_t value)
 {
     append(t, &t->stream, &value, sizeof value);
 }
 
-void emit_target(struct code_translator *t, uint32_t label)
+void code_emit_target(struct code_translator *t, uint32_t label)
 {
     struct fixup fixup = {(uint32_t)t->stream.count, label};
     append(t, &t->fixups, &fixup, 1);
-    emit_u64(t, 0);
-    emit_u64(t, 0);
+    code_emit_u64(t, 0);
+    code_emit_u64(t, 0);
 }
 
-uint32_t emit_label(struct code_translator *t)
+uint32_t code_emit_label(struct code_translator *t)
 {
     append(t, &t->labels, NULL, 1);
     return (uint32_t)t->labels.count - 1;
 }
 
-void emit_bind(struct code_translator *t, uint32_t label)
+void code_emit_bind(struct code_translator *t, uint32_t label)
 {
     if (t->failed)
         return;
@@ -71,18 +71,18 @@ void emit_bind(struct code_translator *t, uint32_t label)
     bound->region_offset = (uint32_t)t->region.count;
 }
 
-uint32_t emit_here(const struct code_translator *t)
+uint32_t code_emit_here(const struct code_translator *t)
 {
     return (uint32_t)t->stream.count;
 }
 
-void emit_patch_u32(struct code_translator *t, uint32_t at, uint32_t value)
+void code_emit_patch_u32(struct code_translator *t, uint32_t at, uint32_t value)
 {
     if (!t->failed)
         memcpy((uint8_t *)t->stream.data + at, &value, sizeof value);
 }
 
-int emit_end(struct code_translator *t, struct code_body *body)
+int code_emit_end(struct code_translator *t, struct code_body *body)
 {
     if (t->failed)
         return -ENOMEM;
@@ -90,8 +90,7 @@ int emit_end(struct code_translator *t, struct code_body *body)
     size_t positions_bytes = t->positions.count * sizeof(struct code_position);
     uint8_t *stream = malloc(stream_bytes ? stream_bytes : 1);
     struct code_position *positions = malloc(positions_bytes ? positions_bytes : 1);
-    const uint8_t *region =
-        t->is_region ? code_arena_add(&t->engine->arena, t->region.data, t->region.count) : NULL;
+    const uint8_t *region = t->is_region ? code_arena_add(&t->engine->arena, t->region.data, t->region.count) : NULL;
     if (!stream || !positions || (t->is_region && !region)) {
         free(stream);
         free(positions);
@@ -117,7 +116,7 @@ int emit_end(struct code_translator *t, struct code_body *body)
     return 0;
 }
 
-void emit_fini(struct code_translator *t)
+void code_emit_fini(struct code_translator *t)
 {
     vec_fini(&t->stream);
     vec_fini(&t->region);

@@ -31,7 +31,8 @@ int vm_engine_create(const struct vm_config *config, struct vm_engine **created,
         engine->config.dispatch = HAS_REGIONS ? VM_DISPATCH_REGION : VM_DISPATCH_SHARED;
     if (engine->config.dispatch == VM_DISPATCH_REGION && !HAS_REGIONS) {
         free(engine);
-        return err_set(err, ERR_UNSUPPORTED, 0, "this build has no regions: its handlers are instrumented; use shared dispatch");
+        return err_set(err, ERR_UNSUPPORTED, 0,
+                       "this build has no regions: its handlers are instrumented; use shared dispatch");
     }
     if (engine->config.stack_bytes == 0)
         engine->config.stack_bytes = 4u << 20;
@@ -77,8 +78,8 @@ static bool are_equal(const uint32_t *a, const uint32_t *b, uint32_t count)
     return true;
 }
 
-static bool is_type(const struct code_type *type, const uint32_t *params, uint32_t param_count,
-                    const uint32_t *results, uint32_t result_count)
+static bool is_type(const struct code_type *type, const uint32_t *params, uint32_t param_count, const uint32_t *results,
+                    uint32_t result_count)
 {
     return type->param_count == param_count && type->result_count == result_count &&
            are_equal(type->valtypes, params, param_count) &&
@@ -94,7 +95,8 @@ static bool grow_table(struct vm_engine *engine)
         return false;
     for (size_t i = 0; i < engine->types.count; i++) {
         const struct code_type *type = vec_at(&engine->types, i);
-        uint64_t at = hash_type(type->valtypes, type->param_count, type->valtypes + type->param_count, type->result_count);
+        uint64_t at =
+            hash_type(type->valtypes, type->param_count, type->valtypes + type->param_count, type->result_count);
         while (table[at & (capacity - 1)])
             at++;
         table[at & (capacity - 1)] = (uint32_t)i + 1;

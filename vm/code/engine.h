@@ -1,4 +1,5 @@
-/* engine: what all modules and stores of an engine share: configuration, types, code memory, the lock. Internal to vm/. */
+/* engine: what all modules and stores of an engine share: configuration, types, code memory, the lock. Internal to vm/.
+ */
 #ifndef GLASSBOX_VM_CODE_ENGINE_H
 #define GLASSBOX_VM_CODE_ENGINE_H
 

@@ -30,7 +30,8 @@ int vm_module_create(struct vm_engine *engine, const void *bytes, size_t size_by
     }
     module->program = (struct code_program){.engine = engine, .module = module, .wasm = wasm};
     module->name = copy_name(wasm, name);
-    status = module->name ? code_program_init(&module->program, err) : err_set(err, ERR_RESOURCE, 0, "no memory for a name");
+    status =
+        module->name ? code_program_init(&module->program, err) : err_set(err, ERR_RESOURCE, 0, "no memory for a name");
     if (status != 0) {
         vm_module_destroy(module);
         return status;
@@ -93,7 +94,10 @@ struct vm_import_info vm_module_import(const struct vm_module *module, size_t in
 {
     const struct wasm_import *import = &module->program.wasm->imports[index];
     return (struct vm_import_info){
-        import->module.bytes, import->module.size_bytes, import->name.bytes, import->name.size_bytes,
+        import->module.bytes,
+        import->module.size_bytes,
+        import->name.bytes,
+        import->name.size_bytes,
         extern_type(module->program.wasm, import->kind, import->index),
     };
 }
@@ -107,7 +111,9 @@ struct vm_export_info vm_module_export(const struct vm_module *module, size_t in
 {
     const struct wasm_export *export = &module->program.wasm->exports[index];
     return (struct vm_export_info){
-        export->name.bytes, export->name.size_bytes, extern_type(module->program.wasm, export->kind, export->index),
+        export->name.bytes,
+        export->name.size_bytes,
+        extern_type(module->program.wasm, export->kind, export->index),
     };
 }
 

@@ -1,5 +1,5 @@
-/* What a module needs to be run, once for all its instances: where their cells are, its types' engine-wide numbers, and a
- * body for each function, which starts out pointing at the translator. */
+/* What a module needs to be run, once for all its instances: where their cells are, its types' engine-wide numbers, and
+ * a body for each function, which starts out pointing at the translator. */
 #include "vm/code/program.h"
 
 #include <stdlib.h>

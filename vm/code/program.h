@@ -1,7 +1,7 @@
 /* program: a module made runnable: its functions' bodies, translated one by one as they are first called.
  *
- * A program belongs to one module of one engine and is shared by all its instances. Translation takes the engine's lock;
- * a body's `entry` is stored last, so a thread that sees the new entry sees everything else.
+ * A program belongs to one module of one engine and is shared by all its instances. Translation takes the engine's
+ * lock; a body's `entry` is stored last, so a thread that sees the new entry sees everything else.
  */
 #ifndef GLASSBOX_VM_CODE_PROGRAM_H
 #define GLASSBOX_VM_CODE_PROGRAM_H
@@ -70,7 +70,8 @@ void code_program_fini(struct code_program *program);
 int code_translate(struct code_body *body);
 
 /* The region of a host function: it needs one, since perf shows it by name. */
-int code_host_body(struct vm_engine *engine, struct code_body *body, const char *name) __attribute__((warn_unused_result));
+int code_host_body(struct vm_engine *engine, struct code_body *body, const char *name)
+    __attribute__((warn_unused_result));
 
 /* The instruction that the stream pointer or the machine code address stands in: offset in the module, or 0. */
 uint32_t code_position_of_stream(const struct code_body *body, const uint8_t *stream);

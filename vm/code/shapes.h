@@ -1,9 +1,9 @@
 /* shapes: over which operand kinds a family of handlers is replicated.
  *
  * SHAPE_EACH_<shape>(X, name, args) expands X(name, first, second, third, args) once for each member, in the order that
- * code_member() in handlers.h counts. A member's function is h_<name>_<first>_<second>_<third>; places that a shape does
- * not have hold `n`. Changing the number of registers means changing EACH_R or EACH_F here, the signature in run/handler.h
- * and the two counts.
+ * code_member() in handlers.h counts. A member's function is run_op_<name>_<first>_<second>_<third>; places that a
+ * shape does not have hold `n`. Changing the number of registers means changing EACH_R or EACH_F here, the signature in
+ * run/handler.h and the two counts.
  */
 #ifndef GLASSBOX_VM_CODE_SHAPES_H
 #define GLASSBOX_VM_CODE_SHAPES_H
@@ -12,11 +12,13 @@
 #define FLOAT_REGISTERS 6
 
 /* Each of a kind. ## pastes; Y is called with whatever has been collected so far. */
-#define EACH_R(Y, X, name, args) Y(X, name, args, 0) Y(X, name, args, 1) Y(X, name, args, 2) Y(X, name, args, 3) Y(X, name, args, 4)
+#define EACH_R(Y, X, name, args) \
+    Y(X, name, args, 0) Y(X, name, args, 1) Y(X, name, args, 2) Y(X, name, args, 3) Y(X, name, args, 4)
 #define EACH_F(Y, X, name, args) EACH_R(Y, X, name, args) Y(X, name, args, 5)
 #define EACH_RS(Y, X, name, args) EACH_R(Y, X, name, args) Y(X, name, args, S)
 
-#define THEN_R(X, name, args, i) X(name, i, 0, n, args) X(name, i, 1, n, args) X(name, i, 2, n, args) X(name, i, 3, n, args) X(name, i, 4, n, args)
+#define THEN_R(X, name, args, i) \
+    X(name, i, 0, n, args) X(name, i, 1, n, args) X(name, i, 2, n, args) X(name, i, 3, n, args) X(name, i, 4, n, args)
 #define THEN_RS(X, name, args, i) THEN_R(X, name, args, i) X(name, i, S, n, args)
 #define THEN_RI(X, name, args, i) THEN_R(X, name, args, i) X(name, i, I, n, args)
 #define THEN_RSI(X, name, args, i) THEN_RS(X, name, args, i) X(name, i, I, n, args)
@@ -24,9 +26,11 @@
 #define THEN_FS(X, name, args, i) THEN_F(X, name, args, i) X(name, i, S, n, args)
 #define THEN_NONE(X, name, args, i) X(name, i, n, n, args)
 
-#define LAST_R(X, name, args, i, j) X(name, i, j, 0, args) X(name, i, j, 1, args) X(name, i, j, 2, args) X(name, i, j, 3, args) X(name, i, j, 4, args)
+#define LAST_R(X, name, args, i, j) \
+    X(name, i, j, 0, args) X(name, i, j, 1, args) X(name, i, j, 2, args) X(name, i, j, 3, args) X(name, i, j, 4, args)
 #define THEN_R_R(X, name, args, i) \
-    LAST_R(X, name, args, i, 0) LAST_R(X, name, args, i, 1) LAST_R(X, name, args, i, 2) LAST_R(X, name, args, i, 3) LAST_R(X, name, args, i, 4)
+    LAST_R(X, name, args, i, 0)    \
+    LAST_R(X, name, args, i, 1) LAST_R(X, name, args, i, 2) LAST_R(X, name, args, i, 3) LAST_R(X, name, args, i, 4)
 #define THEN_F_R(X, name, args, i) THEN_R_R(X, name, args, i) LAST_R(X, name, args, i, 5)
 
 #define SHAPE_EACH_ONE(X, name, args) X(name, n, n, n, args)

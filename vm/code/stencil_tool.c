@@ -1,7 +1,8 @@
 /* stencil_tool OUTPUT.c OBJECT...: makes stencils of handlers, at build time.
  *
- * Reads the handlers' object files with libelf, takes from each the machine code of every handler of handlers.def, checks that
- * the code means the same wherever it is copied, and writes the C file that defines code_stencils and code_stencil_bytes.
+ * Reads the handlers' object files with libelf, takes from each the machine code of every handler of handlers.def,
+ * checks that the code means the same wherever it is copied, and writes the C file that defines code_stencils and
+ * code_stencil_bytes.
  *
  * A stencil may hold one kind of relocation: of a jump to run_next. If that jump is the last instruction it is cut off;
  * elsewhere it is bound, here, to the end of the stencil, where the next one will stand. Anything else (a constant in
@@ -22,7 +23,7 @@
 
 #include "vm/code/handlers.h"
 
-#define TEXT(name, i, j, k, args) "h_" #name "_" #i "_" #j "_" #k,
+#define TEXT(name, i, j, k, args) "run_op_" #name "_" #i "_" #j "_" #k,
 static const char *const symbol_names[CODE_HANDLER_COUNT] = {
 #define HANDLERS(name, shape, definition, args) SHAPE_EACH_##shape(TEXT, name, args)
 #include "vm/code/handlers.def"
@@ -67,7 +68,8 @@ static int find_handler(const char *symbol)
 }
 
 /* Binds or cuts one jump to run_next whose operand is at `at`. Returns false where the bytes are not a jump. */
-static bool bind_jump(struct stencil *stencil, GElf_Rela *relocation, uint16_t machine, size_t *jumps_to_end, size_t *count)
+static bool bind_jump(struct stencil *stencil, GElf_Rela *relocation, uint16_t machine, size_t *jumps_to_end,
+                      size_t *count)
 {
     size_t at = relocation->r_offset;
     if (machine == EM_X86_64) {

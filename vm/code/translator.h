@@ -1,6 +1,8 @@
-/* translator: the state of one translation, shared by the three files that make it up:
+/* translator: the state of one translation, shared by the files that make it up:
  *
- *   translate.c  control flow and what each instruction becomes
+ *   translator.c from a body's first call to its publication
+ *   translate.c  what each instruction becomes
+ *   control.c    conditions, labels, branches
  *   values.c     where the operand stack's values are: registers, constants, locals, slots
  *   emit.c       the operand stream, the region, positions and branch targets
  *
@@ -16,6 +18,7 @@
 #include "vm/code/engine.h"
 #include "vm/code/handlers.h"
 #include "vm/code/program.h"
+#include "vm/wasm/module.h"
 
 /* ---- values ---- */
 
@@ -107,7 +110,7 @@ struct code_translator {
     struct register_state float_states[FLOAT_REGISTERS];
     struct register_file integers;
     struct register_file floats;
-    uint32_t stack_base;  /* slot of position 0 */
+    uint32_t stack_base; /* slot of position 0 */
     uint32_t max_height;
     uint32_t flushed; /* positions below are all PLACE_SLOT */
 
@@ -124,29 +127,34 @@ struct local_state {
 
 /* ---- translate.c ---- */
 
+/* Translates t->func: all of it, or until memory runs out. */
+void code_translate_function(struct code_translator *t);
+
+/* ---- translator.c ---- */
+
 void code_translator_destroy(struct code_translator *t);
 
 /* ---- emit.c ---- */
 
-void emit_begin(struct code_translator *t);
+void code_emit_begin(struct code_translator *t);
 /* The handler, then its operands, in order. */
-void emit(struct code_translator *t, uint32_t handler);
-void emit_u32(struct code_translator *t, uint32_t value);
-void emit_u64(struct code_translator *t, uint64_t value);
-void emit_target(struct code_translator *t, uint32_t label);
-uint32_t emit_label(struct code_translator *t);
-void emit_bind(struct code_translator *t, uint32_t label);
+void code_emit(struct code_translator *t, uint32_t handler);
+void code_emit_u32(struct code_translator *t, uint32_t value);
+void code_emit_u64(struct code_translator *t, uint64_t value);
+void code_emit_target(struct code_translator *t, uint32_t label);
+uint32_t code_emit_label(struct code_translator *t);
+void code_emit_bind(struct code_translator *t, uint32_t label);
 /* Where the next operand goes, for patch_u32. */
-uint32_t emit_here(const struct code_translator *t);
-void emit_patch_u32(struct code_translator *t, uint32_t at, uint32_t value);
+uint32_t code_emit_here(const struct code_translator *t);
+void code_emit_patch_u32(struct code_translator *t, uint32_t at, uint32_t value);
 /* Lays stream and region into memory that stays and fills in the body. 0 or a negative errno. */
-int emit_end(struct code_translator *t, struct code_body *body);
-void emit_fini(struct code_translator *t);
+int code_emit_end(struct code_translator *t, struct code_body *body);
+void code_emit_fini(struct code_translator *t);
 
 /* ---- values.c ---- */
 
-void values_begin(struct code_translator *t);
-void values_fini(struct code_translator *t);
+void code_values_begin(struct code_translator *t);
+void code_values_fini(struct code_translator *t);
 
 static inline bool is_float(uint8_t valtype)
 {
@@ -162,46 +170,81 @@ static inline uint32_t stack_slot(const struct code_translator *t, uint32_t posi
 }
 
 /* Popping a value pins its register until values_release: it will not be given to another. */
-struct value pop(struct code_translator *t);
-void push_slot(struct code_translator *t, uint8_t type);
-void push_local(struct code_translator *t, uint32_t local);
-void push_const(struct code_translator *t, uint8_t type, uint64_t bits);
+struct value code_pop(struct code_translator *t);
+void code_push_slot(struct code_translator *t, uint8_t type);
+void code_push_local(struct code_translator *t, uint32_t local);
+void code_push_const(struct code_translator *t, uint8_t type, uint64_t bits);
 /* The value is in a register of the file its type says. */
-void push_register(struct code_translator *t, uint8_t type, uint8_t reg);
+void code_push_register(struct code_translator *t, uint8_t type, uint8_t reg);
 /* The instruction is done with its operands. */
-void values_release(struct code_translator *t);
+void code_values_release(struct code_translator *t);
 
-/* Operands of popped values. `use`: a register that holds it, to be read. `own`: one that may be overwritten. `kind`: the
- * member of an RSI, RS or FS shape, whatever is cheapest; operand_emit then emits what the stream needs for it. */
-uint8_t use_integer(struct code_translator *t, struct value *value);
-uint8_t use_float(struct code_translator *t, struct value *value);
-uint8_t own_integer(struct code_translator *t, struct value *value);
-uint8_t own_float(struct code_translator *t, struct value *value);
-uint8_t kind_rsi(struct code_translator *t, struct value *value);
-uint8_t kind_rs(struct code_translator *t, struct value *value);
-uint8_t kind_fs(struct code_translator *t, struct value *value);
-void operand_emit(struct code_translator *t, const struct value *value);
+/* Operands of popped values. `use`: a register that holds it, to be read. `own`: one that may be overwritten. `kind`:
+ * the member of an RSI, RS or FS shape, whatever is cheapest; operand_emit then emits what the stream needs for it. */
+uint8_t code_use_integer(struct code_translator *t, struct value *value);
+uint8_t code_use_float(struct code_translator *t, struct value *value);
+uint8_t code_own_integer(struct code_translator *t, struct value *value);
+uint8_t code_own_float(struct code_translator *t, struct value *value);
+uint8_t code_kind_rsi(struct code_translator *t, struct value *value);
+uint8_t code_kind_rs(struct code_translator *t, struct value *value);
+uint8_t code_kind_fs(struct code_translator *t, struct value *value);
+void code_operand_emit(struct code_translator *t, const struct value *value);
 /* A register that holds nothing, for a result. */
-uint8_t new_integer(struct code_translator *t);
-uint8_t new_float(struct code_translator *t);
+uint8_t code_new_integer(struct code_translator *t);
+uint8_t code_new_float(struct code_translator *t);
 /* Integer register 0, for a result that can go nowhere else. */
-void claim_integer0(struct code_translator *t);
+void code_claim_integer0(struct code_translator *t);
 
 /* Writes the value to a slot; changes no register. */
-void store_value(struct code_translator *t, const struct value *value, uint32_t slot);
+void code_store_value(struct code_translator *t, const struct value *value, uint32_t slot);
 /* Loads it into a certain register; only where nothing else is live in registers. */
-void load_value(struct code_translator *t, const struct value *value, uint8_t reg);
+void code_load_value(struct code_translator *t, const struct value *value, uint8_t reg);
 
-void set_local(struct code_translator *t, uint32_t local);
+void code_set_local(struct code_translator *t, uint32_t local);
 /* Every value of the operand stack into its own slot. */
-void flush(struct code_translator *t);
+void code_flush(struct code_translator *t);
 /* The same for the topmost `count` values only. */
-void flush_top(struct code_translator *t, uint32_t count);
+void code_flush_top(struct code_translator *t, uint32_t count);
 /* Registers hold nothing: after flush, at a label, after a call. */
-void forget_registers(struct code_translator *t);
-void remember_locals(struct code_translator *t, struct control *control);
-void restore_locals(struct code_translator *t, const struct control *control);
+void code_forget_registers(struct code_translator *t);
+void code_remember_locals(struct code_translator *t, struct control *control);
+void code_restore_locals(struct code_translator *t, const struct control *control);
 /* Cuts the operand stack to `height`. */
-void values_truncate(struct code_translator *t, uint32_t height);
+void code_values_truncate(struct code_translator *t, uint32_t height);
+
+/* ---- control.c ---- */
+
+/* What a fused branch tests: register `first` against `second` of the given kind. */
+struct condition {
+    uint32_t when_true;  /* handler that branches where it holds */
+    uint32_t when_false; /* where it does not */
+    struct value second; /* what the operand stream needs */
+};
+
+struct condition code_integer_condition(struct code_translator *t, enum wasm_opcode opcode);
+struct condition code_float_condition(struct code_translator *t, enum wasm_opcode opcode);
+struct condition code_zero_condition(struct code_translator *t, bool is_64);
+/* An i32 on the stack that is not zero. */
+struct condition code_popped_condition(struct code_translator *t);
+void code_invert(struct condition *condition);
+
+/* What comparisons to a value share with those that are fused: which of the ten, of what width, constants second. */
+void code_compare_integers(enum wasm_opcode opcode, struct value *first, struct value *second, uint32_t *which,
+                           bool *is_64);
+bool code_is_float_comparison(enum wasm_opcode opcode);
+bool code_float_exchanges(uint32_t which);
+
+struct control *code_push_control(struct code_translator *t, enum wasm_opcode opcode);
+struct control *code_begin_block(struct code_translator *t, const struct wasm_instruction *instruction);
+void code_begin_loop(struct code_translator *t, const struct wasm_instruction *instruction);
+void code_begin_if(struct code_translator *t, const struct wasm_instruction *instruction,
+                   const struct condition *condition);
+void code_begin_else(struct code_translator *t);
+void code_end_block(struct code_translator *t);
+void code_push_slots(struct code_translator *t, const uint32_t *types, uint32_t count);
+void code_branch(struct code_translator *t, uint32_t depth);
+void code_branch_if(struct code_translator *t, const struct condition *condition, uint32_t depth);
+void code_branch_table(struct code_translator *t, const struct wasm_instruction *instruction);
+void code_emit_return(struct code_translator *t);
 
 #endif

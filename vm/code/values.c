@@ -1,12 +1,12 @@
 /* Where the operand stack's values are while a function is translated.
  *
- * local.get and constants emit nothing: they are noted, and the instruction that uses them folds them in, as a slot of the
- * frame or an immediate. Results stay in registers until they are used, or until something else needs the register, and then
- * go to the slot that is theirs by their position on the stack. After local.set the register goes on holding a copy of
- * the local, so a use soon after costs nothing. Registers mean nothing across a label that is branched to.
+ * local.get and constants emit nothing: they are noted, and the instruction that uses them folds them in, as a slot of
+ * the frame or an immediate. Results stay in registers until they are used, or until something else needs the register,
+ * and then go to the slot that is theirs by their position on the stack. After local.set the register goes on holding a
+ * copy of the local, so a use soon after costs nothing. Registers mean nothing across a label that is branched to.
  *
- * The allocator takes what it gets: a register that holds nothing, else the copy that was made longest ago, else the value
- * deepest in the stack goes to its slot. It is linear in the code and never looks ahead. */
+ * The allocator takes what it gets: a register that holds nothing, else the copy that was made longest ago, else the
+ * value deepest in the stack goes to its slot. It is linear in the code and never looks ahead. */
 #include "vm/code/translator.h"
 
 static struct local_state *local_state(struct code_translator *t, uint32_t local)
@@ -26,7 +26,7 @@ static struct value *at(struct code_translator *t, uint32_t position)
     return vec_at(&t->values, position);
 }
 
-void values_begin(struct code_translator *t)
+void code_values_begin(struct code_translator *t)
 {
     t->values = t->values.element_bytes ? t->values : VEC_INIT(sizeof(struct value));
     t->values.count = 0;
@@ -39,7 +39,7 @@ void values_begin(struct code_translator *t)
         t->float_states[i] = (struct register_state){NO_OWNER, NO_LOCAL};
 }
 
-void values_fini(struct code_translator *t)
+void code_values_fini(struct code_translator *t)
 {
     vec_fini(&t->values);
     vec_fini(&t->local_types);
@@ -70,7 +70,7 @@ static void make_copy(struct code_translator *t, struct register_file *file, uin
 static void spill(struct code_translator *t, struct register_file *file, uint8_t reg)
 {
     struct value *value = at(t, file->states[reg].owner);
-    store_value(t, value, stack_slot(t, value->position));
+    code_store_value(t, value, stack_slot(t, value->position));
     value->place = PLACE_SLOT;
     file->states[reg].owner = NO_OWNER;
 }
@@ -113,16 +113,16 @@ found:
     return reg;
 }
 
-uint8_t new_integer(struct code_translator *t)
+uint8_t code_new_integer(struct code_translator *t)
 {
     return take_register(t, &t->integers);
 }
-uint8_t new_float(struct code_translator *t)
+uint8_t code_new_float(struct code_translator *t)
 {
     return take_register(t, &t->floats);
 }
 
-void claim_integer0(struct code_translator *t)
+void code_claim_integer0(struct code_translator *t)
 {
     if (t->integers.states[0].owner != NO_OWNER)
         spill(t, &t->integers, 0);
@@ -130,7 +130,7 @@ void claim_integer0(struct code_translator *t)
     t->integers.pinned |= 1;
 }
 
-void values_release(struct code_translator *t)
+void code_values_release(struct code_translator *t)
 {
     t->integers.pinned = t->floats.pinned = 0;
 }
@@ -148,33 +148,33 @@ static struct value *push(struct code_translator *t, struct value value)
     return pushed;
 }
 
-void push_slot(struct code_translator *t, uint8_t type)
+void code_push_slot(struct code_translator *t, uint8_t type)
 {
     push(t, (struct value){.place = PLACE_SLOT, .type = type});
 }
 
-void push_local(struct code_translator *t, uint32_t local)
+void code_push_local(struct code_translator *t, uint32_t local)
 {
     if (push(t, (struct value){.place = PLACE_LOCAL, .type = local_type(t, local), .local = local}))
         local_state(t, local)->pending++;
 }
 
-void push_const(struct code_translator *t, uint8_t type, uint64_t bits)
+void code_push_const(struct code_translator *t, uint8_t type, uint64_t bits)
 {
     push(t, (struct value){.place = PLACE_CONST, .type = type, .bits = bits});
 }
 
-void push_register(struct code_translator *t, uint8_t type, uint8_t reg)
+void code_push_register(struct code_translator *t, uint8_t type, uint8_t reg)
 {
     struct register_file *file = file_of(t, type);
     forget_copy(t, file, reg);
-    struct value *value = push(
-        t, (struct value){.place = is_float(type) ? PLACE_FLOAT : PLACE_INTEGER, .type = type, .reg = reg});
+    struct value *value =
+        push(t, (struct value){.place = is_float(type) ? PLACE_FLOAT : PLACE_INTEGER, .type = type, .reg = reg});
     if (value)
         file->states[reg].owner = value->position;
 }
 
-struct value pop(struct code_translator *t)
+struct value code_pop(struct code_translator *t)
 {
     if (t->values.count == 0) /* only after a failure */
         return (struct value){.place = PLACE_CONST, .type = WASM_I32};
@@ -194,11 +194,11 @@ struct value pop(struct code_translator *t)
     return value;
 }
 
-void values_truncate(struct code_translator *t, uint32_t height)
+void code_values_truncate(struct code_translator *t, uint32_t height)
 {
     while (t->values.count > height)
-        pop(t);
-    values_release(t);
+        code_pop(t);
+    code_values_release(t);
 }
 
 /* ---- moving values ---- */
@@ -216,43 +216,44 @@ static uint32_t slot_of(const struct code_translator *t, const struct value *val
     return value->place == PLACE_LOCAL ? local_slot(value->local) : stack_slot(t, value->position);
 }
 
-void store_value(struct code_translator *t, const struct value *value, uint32_t slot)
+void code_store_value(struct code_translator *t, const struct value *value, uint32_t slot)
 {
     uint8_t reg = value->reg;
     if (value->place == PLACE_CONST) {
         bool is_short = value->bits <= UINT32_MAX;
-        emit(t, is_short ? CODE_const32_slot : CODE_const64_slot);
-        emit_u32(t, slot);
+        code_emit(t, is_short ? CODE_const32_slot : CODE_const64_slot);
+        code_emit_u32(t, slot);
         if (is_short)
-            emit_u32(t, (uint32_t)value->bits);
+            code_emit_u32(t, (uint32_t)value->bits);
         else
-            emit_u64(t, value->bits);
+            code_emit_u64(t, value->bits);
     } else if (value->place == PLACE_INTEGER || value->place == PLACE_FLOAT || in_copy(t, value, &reg)) {
-        emit(t, (is_float(value->type) ? CODE_float_store_slot : CODE_store_slot) + reg);
-        emit_u32(t, slot);
+        code_emit(t, (is_float(value->type) ? CODE_float_store_slot : CODE_store_slot) + reg);
+        code_emit_u32(t, slot);
     } else if (slot_of(t, value) != slot) {
-        emit(t, CODE_copy_slot);
-        emit_u32(t, slot);
-        emit_u32(t, slot_of(t, value));
+        code_emit(t, CODE_copy_slot);
+        code_emit_u32(t, slot);
+        code_emit_u32(t, slot_of(t, value));
     }
 }
 
-void load_value(struct code_translator *t, const struct value *value, uint8_t reg)
+void code_load_value(struct code_translator *t, const struct value *value, uint8_t reg)
 {
     bool floating = is_float(value->type);
     uint8_t from = value->reg;
     if (value->place == PLACE_INTEGER || value->place == PLACE_FLOAT || in_copy(t, value, &from)) {
         if (from != reg)
-            emit(t, floating ? CODE_float_copy + reg * FLOAT_REGISTERS + from : CODE_copy + reg * INTEGER_REGISTERS + from);
+            code_emit(t, floating ? CODE_float_copy + reg * FLOAT_REGISTERS + from
+                             : CODE_copy + reg * INTEGER_REGISTERS + from);
     } else if (value->place != PLACE_CONST) {
-        emit(t, (floating ? CODE_float_load_slot : CODE_load_slot) + reg);
-        emit_u32(t, slot_of(t, value));
+        code_emit(t, (floating ? CODE_float_load_slot : CODE_load_slot) + reg);
+        code_emit_u32(t, slot_of(t, value));
     } else if (floating || value->bits > UINT32_MAX) {
-        emit(t, (floating ? CODE_float_const : CODE_const64) + reg);
-        emit_u64(t, value->bits);
+        code_emit(t, (floating ? CODE_float_const : CODE_const64) + reg);
+        code_emit_u64(t, value->bits);
     } else {
-        emit(t, CODE_const32 + reg);
-        emit_u32(t, (uint32_t)value->bits);
+        code_emit(t, CODE_const32 + reg);
+        code_emit_u32(t, (uint32_t)value->bits);
     }
 }
 
@@ -261,7 +262,7 @@ static uint8_t own(struct code_translator *t, struct value *value)
     if (value->place == PLACE_INTEGER || value->place == PLACE_FLOAT)
         return value->reg;
     uint8_t reg = take_register(t, file_of(t, value->type));
-    load_value(t, value, reg);
+    code_load_value(t, value, reg);
     return reg;
 }
 
@@ -276,24 +277,25 @@ static uint8_t use(struct code_translator *t, struct value *value)
     return reg;
 }
 
-uint8_t own_integer(struct code_translator *t, struct value *value)
+uint8_t code_own_integer(struct code_translator *t, struct value *value)
 {
     return own(t, value);
 }
-uint8_t own_float(struct code_translator *t, struct value *value)
+uint8_t code_own_float(struct code_translator *t, struct value *value)
 {
     return own(t, value);
 }
-uint8_t use_integer(struct code_translator *t, struct value *value)
+uint8_t code_use_integer(struct code_translator *t, struct value *value)
 {
     return use(t, value);
 }
-uint8_t use_float(struct code_translator *t, struct value *value)
+uint8_t code_use_float(struct code_translator *t, struct value *value)
 {
     return use(t, value);
 }
 
-/* A local is read from its slot only where loading it into a register, to be found there again, would push something out. */
+/* A local is read from its slot only where loading it into a register, to be found there again, would push something
+ * out. */
 static bool wants_slot(struct code_translator *t, const struct value *value)
 {
     uint8_t reg;
@@ -308,7 +310,7 @@ static bool fits_immediate(const struct value *value)
            (value->type == WASM_I32 || (int64_t)value->bits == (int32_t)value->bits);
 }
 
-uint8_t kind_rsi(struct code_translator *t, struct value *value)
+uint8_t code_kind_rsi(struct code_translator *t, struct value *value)
 {
     if (fits_immediate(value))
         return INTEGER_IMMEDIATE;
@@ -319,7 +321,7 @@ uint8_t kind_rsi(struct code_translator *t, struct value *value)
     return value->reg;
 }
 
-uint8_t kind_rs(struct code_translator *t, struct value *value)
+uint8_t code_kind_rs(struct code_translator *t, struct value *value)
 {
     if (wants_slot(t, value))
         return INTEGER_SLOT;
@@ -328,7 +330,7 @@ uint8_t kind_rs(struct code_translator *t, struct value *value)
     return value->reg;
 }
 
-uint8_t kind_fs(struct code_translator *t, struct value *value)
+uint8_t code_kind_fs(struct code_translator *t, struct value *value)
 {
     if (wants_slot(t, value))
         return FLOAT_SLOT;
@@ -337,18 +339,18 @@ uint8_t kind_fs(struct code_translator *t, struct value *value)
     return value->reg;
 }
 
-void operand_emit(struct code_translator *t, const struct value *value)
+void code_operand_emit(struct code_translator *t, const struct value *value)
 {
     if (value->place == PLACE_CONST)
-        emit_u32(t, (uint32_t)value->bits);
+        code_emit_u32(t, (uint32_t)value->bits);
     else if (value->place == PLACE_SLOT || value->place == PLACE_LOCAL)
-        emit_u32(t, slot_of(t, value));
+        code_emit_u32(t, slot_of(t, value));
 }
 
 /* ---- locals ---- */
 
-/* Values of the stack that stand for the local's present value, before it changes. The first takes over the register that
- * holds a copy, if there is one. */
+/* Values of the stack that stand for the local's present value, before it changes. The first takes over the register
+ * that holds a copy, if there is one. */
 static void settle_pending(struct code_translator *t, uint32_t local)
 {
     struct local_state *state = local_state(t, local);
@@ -364,19 +366,19 @@ static void settle_pending(struct code_translator *t, uint32_t local)
             value->place = is_float(value->type) ? PLACE_FLOAT : PLACE_INTEGER;
             value->reg = reg;
         } else {
-            store_value(t, value, stack_slot(t, i));
+            code_store_value(t, value, stack_slot(t, i));
             value->place = PLACE_SLOT;
         }
         state->pending--;
     }
 }
 
-void set_local(struct code_translator *t, uint32_t local)
+void code_set_local(struct code_translator *t, uint32_t local)
 {
-    struct value value = pop(t);
+    struct value value = code_pop(t);
     struct local_state *state = local_state(t, local);
     if (value.place == PLACE_LOCAL && value.local == local) {
-        values_release(t);
+        code_values_release(t);
         return;
     }
     settle_pending(t, local);
@@ -384,19 +386,19 @@ void set_local(struct code_translator *t, uint32_t local)
     uint8_t reg;
     if (value.place == PLACE_LOCAL && !in_copy(t, &value, &reg) && find_free(file, &reg))
         use(t, &value);
-    store_value(t, &value, local_slot(local));
+    code_store_value(t, &value, local_slot(local));
     if (value.place == PLACE_INTEGER || value.place == PLACE_FLOAT)
         make_copy(t, file, value.reg, local);
     else if (state->reg != NO_REGISTER)
         forget_copy(t, file, state->reg);
-    values_release(t);
+    code_values_release(t);
 }
 
 /* ---- at the edges of basic blocks ---- */
 
 static void settle(struct code_translator *t, struct value *value)
 {
-    store_value(t, value, stack_slot(t, value->position));
+    code_store_value(t, value, stack_slot(t, value->position));
     if (value->place == PLACE_INTEGER || value->place == PLACE_FLOAT)
         file_of(t, value->type)->states[value->reg].owner = NO_OWNER;
     else if (value->place == PLACE_LOCAL)
@@ -404,14 +406,14 @@ static void settle(struct code_translator *t, struct value *value)
     value->place = PLACE_SLOT;
 }
 
-void flush(struct code_translator *t)
+void code_flush(struct code_translator *t)
 {
     for (uint32_t i = t->flushed; i < t->values.count; i++)
         settle(t, at(t, i));
     t->flushed = (uint32_t)t->values.count;
 }
 
-void flush_top(struct code_translator *t, uint32_t count)
+void code_flush_top(struct code_translator *t, uint32_t count)
 {
     for (uint32_t i = (uint32_t)t->values.count - count; i < t->values.count; i++)
         settle(t, at(t, i));
@@ -423,13 +425,13 @@ static void forget_file(struct code_translator *t, struct register_file *file)
         forget_copy(t, file, i);
 }
 
-void forget_registers(struct code_translator *t)
+void code_forget_registers(struct code_translator *t)
 {
     forget_file(t, &t->integers);
     forget_file(t, &t->floats);
 }
 
-void remember_locals(struct code_translator *t, struct control *control)
+void code_remember_locals(struct code_translator *t, struct control *control)
 {
     for (int i = 0; i < INTEGER_REGISTERS; i++)
         control->integer_locals[i] = t->integer_states[i].local;
@@ -437,9 +439,9 @@ void remember_locals(struct code_translator *t, struct control *control)
         control->float_locals[i] = t->float_states[i].local;
 }
 
-void restore_locals(struct code_translator *t, const struct control *control)
+void code_restore_locals(struct code_translator *t, const struct control *control)
 {
-    forget_registers(t);
+    code_forget_registers(t);
     for (uint8_t i = 0; i < INTEGER_REGISTERS; i++)
         if (control->integer_locals[i] != NO_LOCAL)
             make_copy(t, &t->integers, i, control->integer_locals[i]);

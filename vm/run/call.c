@@ -1,9 +1,9 @@
 /* From the host into the guest, and out again by a trap.
  *
- * Each store has one value stack, mapped at the first call. A call from the host starts at its bottom, or, where the guest
- * has called the host and the host calls back, above what the guest uses. Guest frames take at least as much of it as of the native
- * stack, so its limit bounds both, as long as there is that much native stack left: where there is less (a thread with a small
- * stack, deep host recursion) the limit is drawn in.
+ * Each store has one value stack, mapped at the first call. A call from the host starts at its bottom, or, where the
+ * guest has called the host and the host calls back, above what the guest uses. Guest frames take at least as much of
+ * it as of the native stack, so its limit bounds both, as long as there is that much native stack left: where there is
+ * less (a thread with a small stack, deep host recursion) the limit is drawn in.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,12 +38,12 @@ const char *vm_trap_text(enum vm_trap_kind kind)
     return trap_texts[kind];
 }
 
-void context_init(struct run_context *context, struct vm_store *store)
+void run_context_init(struct run_context *context, struct vm_store *store)
 {
     context->store = store;
 }
 
-void context_fini(struct run_context *context)
+void run_context_fini(struct run_context *context)
 {
     if (context->stack)
         munmap(context->stack, context->stack_bytes);
@@ -123,9 +123,9 @@ bool vm_call(struct vm_func *func, union vm_slot *slots, struct vm_trap *trap)
     union vm_slot *values = (union vm_slot *)frame;
     for (uint32_t i = 0; i < type.param_count; i++)
         values[i].i64 = type.params[i] == VM_I32 || type.params[i] == VM_F32 ? slots[i].i32 : slots[i].i64;
-    struct run_context *outer = fault_enter(context);
+    struct run_context *outer = run_fault_enter(context);
     int status = run_enter(context, func->instance, func->body, frame);
-    fault_leave(outer);
+    run_fault_leave(outer);
     if (status == 0 && type.result_count == 1) {
         if (type.results[0] == VM_F32 || type.results[0] == VM_F64)
             memcpy(slots, context->f0, sizeof *slots);

@@ -5,8 +5,8 @@
 struct run_context;
 
 /* This thread runs guest code of the context, until fault_leave is given what fault_enter returned. */
-struct run_context *fault_enter(struct run_context *context);
-void fault_leave(struct run_context *outer);
+struct run_context *run_fault_enter(struct run_context *context);
+void run_fault_leave(struct run_context *outer);
 
 /* Where the signal handler sends a thread that faulted in guest memory: on its own stack, out of the signal. */
 _Noreturn void run_fault(struct run_context *context);

@@ -1,10 +1,11 @@
-/* The SIGSEGV handler. A fault is a guest's trap where all of this holds: this thread runs a guest, the address lies in what is
- * reserved for one of its store's memories, and the faulting code is a region or a handler. Anything else goes to whoever
- * handled the signal before, so that a crash of the host stays a crash.
+/* The SIGSEGV handler. A fault is a guest's trap where all of this holds: this thread runs a guest, the address lies in
+ * what is reserved for one of its store's memories, and the faulting code is a region or a handler. Anything else goes
+ * to whoever handled the signal before, so that a crash of the host stays a crash.
  *
  * The handler does as little as can be: it notes where the guest was and makes the thread go on in run_fault when the
  * signal returns. Everything here may run in a signal: no allocation, no locks. The one writable object is the previous
- * action, written once before any guest runs. */
+ * action, written before the handler is installed. An embedder that installs its own afterwards takes guests' traps
+ * away; each new store puts the handler back in front of it. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -18,16 +19,16 @@
 
 static _Thread_local struct run_context *current;
 static struct sigaction previous;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t installing = PTHREAD_MUTEX_INITIALIZER;
 
-struct run_context *fault_enter(struct run_context *context)
+struct run_context *run_fault_enter(struct run_context *context)
 {
     struct run_context *outer = current;
     current = context;
     return outer;
 }
 
-void fault_leave(struct run_context *outer)
+void run_fault_leave(struct run_context *outer)
 {
     current = outer;
 }
@@ -96,14 +97,15 @@ static void on_fault(int signal, siginfo_t *info, void *user_context)
     }
 }
 
-static void install(void)
-{
-    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGSEGV, &action, &previous);
-}
-
 void run_install_fault_handler(void)
 {
-    pthread_once(&once, install);
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK}, present;
+    sigemptyset(&action.sa_mask);
+    pthread_mutex_lock(&installing);
+    sigaction(SIGSEGV, NULL, &present);
+    if (!(present.sa_flags & SA_SIGINFO) || present.sa_sigaction != on_fault) {
+        previous = present;
+        sigaction(SIGSEGV, &action, NULL);
+    }
+    pthread_mutex_unlock(&installing);
 }

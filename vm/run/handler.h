@@ -9,12 +9,12 @@
  *     xmm0 .. xmm5        f0 .. f5
  *     rdx rcx             nothing: they are left to division and shifts; at a call they carry callee and function
  *
- * (x86-64; preserve_none gives arguments in this order.) An i32 in r0..r4 has zeros above. Handlers leave rbp and rsp as
- * they find them: rbp is the frame pointer of the guest call, set by `enter`.
+ * (x86-64; preserve_none gives arguments in this order.) An i32 in r0..r4 has zeros above. Handlers leave rbp and rsp
+ * as they find them: rbp is the frame pointer of the guest call, set by `enter`.
  *
- * A handler ends in a tail jump to run_next (NEXT), to a branch target (TAKE) or to the trap routine (TRAP). In a region the jump
- * to run_next is cut off and the next stencil follows; run in place, run_next fetches the next handler's address from
- * the operand stream. That is the only difference between the two dispatch modes.
+ * A handler ends in a tail jump to run_next (NEXT), to a branch target (TAKE) or to the trap routine (TRAP). In a
+ * region the jump to run_next is cut off and the next stencil follows; run in place, run_next fetches the next
+ * handler's address from the operand stream. That is the only difference between the two dispatch modes.
  *
  * What would break it: a constant in memory, a call to a function by name, a jump table: all are relative to where the
  * handler was linked. stencil_tool refuses them. Slow paths are reached through the instance.
@@ -46,32 +46,32 @@ typedef f64 double_register __attribute__((vector_size(16)));
 
 struct vm_instance;
 
-#define HANDLER_ARGUMENTS                                                                                            \
+#define HANDLER_ARGUMENTS                                                                                             \
     struct vm_instance *instance, uint8_t *memory, const uint8_t *stream, uint8_t *frame, u64 r0, u64 r1, u64 spare0, \
-        u64 spare1, u64 r2, u64 r3, u64 r4, float_register f0, float_register f1, float_register f2,                 \
+        u64 spare1, u64 r2, u64 r3, u64 r4, float_register f0, float_register f1, float_register f2,                  \
         float_register f3, float_register f4, float_register f5
 
 typedef __attribute__((preserve_none)) void (*handler_fn)(HANDLER_ARGUMENTS);
 
-#define HANDLER(name) __attribute__((preserve_none, visibility("hidden"))) void h_##name(HANDLER_ARGUMENTS)
+#define HANDLER(name) __attribute__((preserve_none, visibility("hidden"))) void run_op_##name(HANDLER_ARGUMENTS)
 
 __attribute__((preserve_none, visibility("hidden"))) void run_next(HANDLER_ARGUMENTS);
 
 /* The spare registers are passed on undefined, which costs no instruction; so are the value registers of DEAD jumps,
  * after which the translator expects nothing in them. */
-#define JUMP(target)                                                                                          \
-    do {                                                                                                      \
-        u64 undefined;                                                                                        \
+#define JUMP(target)                                                                                                 \
+    do {                                                                                                             \
+        u64 undefined;                                                                                               \
         __attribute__((musttail)) return (target)(instance, memory, stream, frame, r0, r1, undefined, undefined, r2, \
-                                                  r3, r4, f0, f1, f2, f3, f4, f5);                            \
+                                                  r3, r4, f0, f1, f2, f3, f4, f5);                                   \
     } while (0)
-#define JUMP_DEAD(target, value)                                                                                    \
-    do {                                                                                                            \
-        u64 undefined;                                                                                              \
-        float_register nothing;                                                                                     \
-        __attribute__((musttail)) return (target)(instance, memory, stream, frame, value, undefined, undefined,     \
-                                                  undefined, undefined, undefined, undefined, nothing, nothing,     \
-                                                  nothing, nothing, nothing, nothing);                              \
+#define JUMP_DEAD(target, value)                                                                                \
+    do {                                                                                                        \
+        u64 undefined;                                                                                          \
+        float_register nothing;                                                                                 \
+        __attribute__((musttail)) return (target)(instance, memory, stream, frame, value, undefined, undefined, \
+                                                  undefined, undefined, undefined, undefined, nothing, nothing, \
+                                                  nothing, nothing, nothing, nothing);                          \
     } while (0)
 
 #define NEXT(operand_bytes)        \
@@ -81,11 +81,11 @@ __attribute__((preserve_none, visibility("hidden"))) void run_next(HANDLER_ARGUM
     } while (0)
 
 /* Jumps to the branch target {stream, code} that stands `at` bytes into the operands. */
-#define TAKE(at)                                    \
-    do {                                            \
+#define TAKE(at)                                       \
+    do {                                               \
         handler_fn target = (handler_fn)U64((at) + 8); \
-        stream = (const uint8_t *)U64(at);          \
-        JUMP(target);                               \
+        stream = (const uint8_t *)U64(at);             \
+        JUMP(target);                                  \
     } while (0)
 #define TARGET_BYTES 16
 
@@ -93,15 +93,15 @@ __attribute__((preserve_none, visibility("hidden"))) void run_next(HANDLER_ARGUM
  * position names the last instruction that begins at or before it). */
 #define TRAP(kind) JUMP_DEAD((handler_fn)LOAD_AT(u64, (uint8_t *)instance + INSTANCE_TRAP), kind)
 
-#define LOAD_AT(type, address)                              \
-    ({                                                      \
-        type loaded_;                                       \
+#define LOAD_AT(type, address)                                     \
+    ({                                                             \
+        type loaded_;                                              \
         memcpy(&loaded_, (const void *)(address), sizeof loaded_); \
-        loaded_;                                            \
+        loaded_;                                                   \
     })
-#define STORE_AT(type, address, value)                     \
-    do {                                                   \
-        type stored_ = (value);                            \
+#define STORE_AT(type, address, value)                       \
+    do {                                                     \
+        type stored_ = (value);                              \
         memcpy((void *)(address), &stored_, sizeof stored_); \
     } while (0)
 
@@ -142,17 +142,17 @@ __attribute__((preserve_none, visibility("hidden"))) void run_next(HANDLER_ARGUM
 #define LANE_f32(reg) ((reg)[0])
 #define LANE_f64(reg) (((double_register)(reg))[0])
 #define SET_FLOAT(type, kind, value) (f##kind = WITH_##type(f##kind, value))
-#define WITH_f32(reg, value)       \
-    ({                             \
+#define WITH_f32(reg, value)           \
+    ({                                 \
         float_register lanes_ = (reg); \
-        lanes_[0] = (value);       \
-        lanes_;                    \
+        lanes_[0] = (value);           \
+        lanes_;                        \
     })
-#define WITH_f64(reg, value)                            \
-    ({                                                  \
+#define WITH_f64(reg, value)                             \
+    ({                                                   \
         double_register lanes_ = (double_register)(reg); \
-        lanes_[0] = (value);                            \
-        (float_register) lanes_;                        \
+        lanes_[0] = (value);                             \
+        (float_register) lanes_;                         \
     })
 /* A load clears the upper lanes, as movss and movsd from memory do, and so depends on nothing. */
 #define NEW_f32(value) ((float_register){(value)})

@@ -4,37 +4,37 @@
 #define BINARY(name, i, j, n3, args) BINARY_(name, i, j, UNPACK args)
 #define UNPACK(...) __VA_ARGS__
 #define BINARY_(...) BINARY__(__VA_ARGS__)
-#define BINARY__(name, i, j, type, expression)  \
-    HANDLER(name##_##i##_##j##_n)               \
-    {                                           \
+#define BINARY__(name, i, j, type, expression)   \
+    HANDLER(name##_##i##_##j##_n)                \
+    {                                            \
         type a = GET(type, i), b = GET(type, j); \
-        SET(i, (type)(expression));             \
-        NEXT(BYTES(j));                         \
+        SET(i, (type)(expression));              \
+        NEXT(BYTES(j));                          \
     }
 
 /* The operands carry 4 bytes of nothing, so that a trap has a position of its own. */
 #define DIVIDE(name, i, j, n3, args) DIVIDE_(name, i, j, UNPACK args)
 #define DIVIDE_(...) DIVIDE__(__VA_ARGS__)
-#define DIVIDE__(name, i, j, type, overflows, expression)                                \
-    HANDLER(name##_##i##_##j##_n)                                                        \
-    {                                                                                    \
-        type a = GET(type, i), b = GET(type, j);                                         \
-        if (UNLIKELY(b == 0))                                                            \
-            TRAP(VM_TRAP_DIVIDE_BY_ZERO);                                                \
-        if (overflows && UNLIKELY(b == (type)-1 && a == (type)1 << (sizeof(type) * 8 - 1))) \
-            TRAP(VM_TRAP_INTEGER_OVERFLOW);                                              \
-        SET(i, (type)(expression));                                                      \
-        NEXT(BYTES(j) + 4);                                                              \
+#define DIVIDE__(name, i, j, type, overflows, expression)                                     \
+    HANDLER(name##_##i##_##j##_n)                                                             \
+    {                                                                                         \
+        type a = GET(type, i), b = GET(type, j);                                              \
+        if (UNLIKELY(b == 0))                                                                 \
+            TRAP(VM_TRAP_DIVIDE_BY_ZERO);                                                     \
+        if (overflows && UNLIKELY(b == (type) - 1 && a == (type)1 << (sizeof(type) * 8 - 1))) \
+            TRAP(VM_TRAP_INTEGER_OVERFLOW);                                                   \
+        SET(i, (type)(expression));                                                           \
+        NEXT(BYTES(j) + 4);                                                                   \
     }
 
 #define COMPARE(name, i, j, n3, args) COMPARE_(name, i, j, UNPACK args)
 #define COMPARE_(...) COMPARE__(__VA_ARGS__)
-#define COMPARE__(name, i, j, type, condition)  \
-    HANDLER(name##_##i##_##j##_n)               \
-    {                                           \
+#define COMPARE__(name, i, j, type, condition)   \
+    HANDLER(name##_##i##_##j##_n)                \
+    {                                            \
         type a = GET(type, i), b = GET(type, j); \
-        SET(i, (u32)(condition));               \
-        NEXT(BYTES(j));                         \
+        SET(i, (u32)(condition));                \
+        NEXT(BYTES(j));                          \
     }
 
 #define COMPARE_BRANCH(name, i, j, n3, args) COMPARE_BRANCH_(name, i, j, UNPACK args)
@@ -80,11 +80,11 @@
         NEXT(0);                           \
     }
 
-#define SELECT(name, i, j, k, args)                 \
-    HANDLER(name##_##i##_##j##_##k)                 \
-    {                                               \
+#define SELECT(name, i, j, k, args)                      \
+    HANDLER(name##_##i##_##j##_##k)                      \
+    {                                                    \
         SET(i, GET(u32, k) ? GET(u64, i) : GET(u64, j)); \
-        NEXT(0);                                    \
+        NEXT(0);                                         \
     }
 
 #define CONST32(name, i, n2, n3, args) \
@@ -111,17 +111,17 @@
         STORE_AT(u64, SLOT(0), U64(4));      \
         NEXT(12);                            \
     }
-#define COPY(name, i, j, n3, args)   \
-    HANDLER(name##_##i##_##j##_n)    \
-    {                                \
-        SET(i, GET(u64, j));         \
-        NEXT(0);                     \
+#define COPY(name, i, j, n3, args) \
+    HANDLER(name##_##i##_##j##_n)  \
+    {                              \
+        SET(i, GET(u64, j));       \
+        NEXT(0);                   \
     }
-#define COPY_SLOT(name, n1, n2, n3, args)                   \
-    HANDLER(name##_n_n_n)                                   \
-    {                                                       \
-        STORE_AT(u64, SLOT(0), LOAD_AT(u64, SLOT(4)));      \
-        NEXT(8);                                            \
+#define COPY_SLOT(name, n1, n2, n3, args)              \
+    HANDLER(name##_n_n_n)                              \
+    {                                                  \
+        STORE_AT(u64, SLOT(0), LOAD_AT(u64, SLOT(4))); \
+        NEXT(8);                                       \
     }
 #define LOAD_SLOT(name, i, n2, n3, args) \
     HANDLER(name##_##i##_n_n)            \

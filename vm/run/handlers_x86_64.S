@@ -4,16 +4,16 @@
  *
  *     +8   return address        into the caller's region
  *      0   the caller's rbp      so frame-pointer call chains are exact
- *     -8   operand stream        while this function calls: the call's operands (a backtrace reads it, the call restores it)
+ *     -8   operand stream        while this function calls: the call's operands; a backtrace reads it
  *    -16   instance              while this function calls through an import or a table
  *
- * `call` leaves rsp a multiple of 16 at the callee's first instruction, so that after `push rbp` and the two words every
- * handler sees rsp as a C function expects it at its own first instruction (8 modulo 16). Calls out of a handler written
- * here subtract 8 more.
+ * `call` leaves rsp a multiple of 16 at the callee's first instruction, so that after `push rbp` and the two words
+ * every handler sees rsp as a C function expects it at its own first instruction (8 modulo 16). Calls out of a handler
+ * written here subtract 8 more.
  *
  * At a region's first instruction: rdx = struct code_body, rcx = struct vm_func where the call came through one,
- * r14 = the operand stream, r15 = the arguments. Everything else but r12, r13, rbp is dead. A single result comes back in rdi or
- * xmm0, several in the slots.
+ * r14 = the operand stream, r15 = the arguments. Everything else but r12, r13, rbp is dead. A single result comes back
+ * in rdi or xmm0, several in the slots.
  */
 #include "vm/run/layout.h"
 #include "vm/run/trap_numbers.h"
@@ -24,16 +24,16 @@
 #define frame    r15
 
     .macro handler name
-    .section .text.h_\name\()_n_n_n, "ax", @progbits
-    .globl h_\name\()_n_n_n
-    .hidden h_\name\()_n_n_n
-    .type h_\name\()_n_n_n, @function
+    .section .text.run_op_\name\()_n_n_n, "ax", @progbits
+    .globl run_op_\name\()_n_n_n
+    .hidden run_op_\name\()_n_n_n
+    .type run_op_\name\()_n_n_n, @function
     .p2align 4
-h_\name\()_n_n_n:
+run_op_\name\()_n_n_n:
     .endm
 
     .macro end name
-    .size h_\name\()_n_n_n, . - h_\name\()_n_n_n
+    .size run_op_\name\()_n_n_n, . - run_op_\name\()_n_n_n
     .endm
 
     .macro trap kind
@@ -148,9 +148,9 @@ handler return_call
     jmp *%rax
 end return_call
 
-/* Tail calls the struct vm_func in rcx. The caller of this function expects its instance back, so only a function of the
- * same instance takes this frame's place; another's is called, and since its arguments stand where this frame's slots do, the
- * value stack does not grow with it and the native stack has to be looked at. */
+/* Tail calls the struct vm_func in rcx. The caller of this function expects its instance back, so only a function of
+ * the same instance takes this frame's place; another's is called, and since its arguments stand where this frame's
+ * slots do, the value stack does not grow with it and the native stack has to be looked at. */
     .macro return_call_func
     mov FUNC_BODY(%rcx), %rdx
     mov BODY_ENTRY(%rdx), %rax
@@ -221,8 +221,8 @@ end host_call
 
 /* ---- not stencils ---- */
 
-/* Where a function's entry points until it is translated; the body is in rdx. The stub's frame is gone before the function's own
- * is made. */
+/* Where a function's entry points until it is translated; the body is in rdx. The stub's frame is gone before the
+ * function's own is made. */
     .section .text.run_translate, "ax", @progbits
     .globl run_translate
     .hidden run_translate
@@ -257,8 +257,8 @@ run_translate:
     .cfi_endproc
     .size run_translate, . - run_translate
 
-/* int run_enter(context, instance, body, frame): runs a translated or untranslated body. 0, or what run_leave was given. The single result,
- * whichever it is, is left in the context. */
+/* int run_enter(context, instance, body, frame): runs a translated or untranslated body. 0, or what run_leave was
+ * given. The single result, whichever it is, is left in the context. */
     .text
     .globl run_enter
     .hidden run_enter

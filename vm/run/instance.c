@@ -21,11 +21,11 @@ static bool import_matches(const struct code_program *program, const struct wasm
 {
     const struct wasm_module *wasm = program->wasm;
     switch (import->kind) {
-    case WASM_EXTERN_FUNC:
-        return given->func->type == program->types[wasm->funcs[import->index].typeidx];
+    case WASM_EXTERN_FUNC: return given->func->type == program->types[wasm->funcs[import->index].typeidx];
     case WASM_EXTERN_TABLE: {
         const struct wasm_tabletype *type = &wasm->tables[import->index].type;
-        return given->table->reftype == type->reftype && limits_match(given->table->count, given->table->max, &type->limits);
+        return given->table->reftype == type->reftype &&
+               limits_match(given->table->count, given->table->max, &type->limits);
     }
     case WASM_EXTERN_MEMORY:
         return limits_match(given->memory->size_pages, given->memory->max_pages, &wasm->memories[import->index].limits);
@@ -36,7 +36,8 @@ static bool import_matches(const struct code_program *program, const struct wasm
     }
 }
 
-static int link_imports(struct vm_instance *instance, const struct vm_extern *imports, size_t import_count, struct err *err)
+static int link_imports(struct vm_instance *instance, const struct vm_extern *imports, size_t import_count,
+                        struct err *err)
 {
     const struct code_program *program = code_program_of(instance->module);
     const struct wasm_module *wasm = program->wasm;
@@ -56,11 +57,10 @@ static int link_imports(struct vm_instance *instance, const struct vm_extern *im
         case WASM_EXTERN_TABLE:
             *(struct vm_table **)instance_cell(instance, program->table_cells + 8 * import->index) = given->table;
             break;
-        case WASM_EXTERN_MEMORY:
-            instance->memories[import->index] = given->memory;
-            break;
+        case WASM_EXTERN_MEMORY: instance->memories[import->index] = given->memory; break;
         case WASM_EXTERN_GLOBAL:
-            *(union vm_slot **)instance_cell(instance, program->global_cells + 8 * import->index) = given->global->value;
+            *(union vm_slot **)instance_cell(instance, program->global_cells + 8 * import->index) =
+                given->global->value;
             break;
         }
     }
@@ -195,17 +195,11 @@ bool vm_instance_export(struct vm_instance *instance, const char *name, size_t n
         const struct wasm_export *export = &wasm->exports[i];
         if (export->name.size_bytes != name_bytes || memcmp(export->name.bytes, name, name_bytes) != 0)
             continue;
-        found->kind = (enum vm_externkind)export->kind;
+        found->kind = (enum vm_externkind) export->kind;
         switch (export->kind) {
-        case WASM_EXTERN_FUNC:
-            found->func = instance_func(instance, export->index);
-            break;
-        case WASM_EXTERN_TABLE:
-            found->table = instance_table(instance, export->index);
-            break;
-        case WASM_EXTERN_MEMORY:
-            found->memory = instance->memories[export->index];
-            break;
+        case WASM_EXTERN_FUNC: found->func = instance_func(instance, export->index); break;
+        case WASM_EXTERN_TABLE: found->table = instance_table(instance, export->index); break;
+        case WASM_EXTERN_MEMORY: found->memory = instance->memories[export->index]; break;
         case WASM_EXTERN_GLOBAL: {
             const struct wasm_globaltype *type = &wasm->globals[export->index].type;
             found->global = vm_global_create(instance->store, type->valtype, type->is_mutable, (union vm_slot){0});

@@ -1,7 +1,7 @@
 /* instance: the VM's objects as they stand in memory. Internal to vm/.
  *
- * An instance is followed by its cells, 8 bytes each, which translated code reaches as instance + offset; the offsets are
- * the same for every instance of a module (code/program.h), so instances share code:
+ * An instance is followed by its cells, 8 bytes each, which translated code reaches as instance + offset; the offsets
+ * are the same for every instance of a module (code/program.h), so instances share code:
  *
  *     struct vm_instance | imported functions | tables | globals
  *                          struct vm_func *     *table    the value itself where the module defines it, else a pointer
@@ -20,12 +20,12 @@
 
 /* One thread's execution state; a store has one. What assembly reads comes first. */
 struct run_context {
-    uint8_t *stack_limit;   /* a frame must end at or below */
-    uint8_t *native_limit;  /* rsp may not fall below, where frames do not grow */
-    void *entry_sp;         /* of the innermost run_enter */
-    uint8_t *frame;         /* free value stack above the innermost host call */
-    struct vm_trap *trap;   /* where a trap is reported */
-    uint64_t r0;            /* the single result of run_enter */
+    uint8_t *stack_limit;  /* a frame must end at or below */
+    uint8_t *native_limit; /* rsp may not fall below, where frames do not grow */
+    void *entry_sp;        /* of the innermost run_enter */
+    uint8_t *frame;        /* free value stack above the innermost host call */
+    struct vm_trap *trap;  /* where a trap is reported */
+    uint64_t r0;           /* the single result of run_enter */
     double f0[2];
     uint8_t *stack; /* the value stack, mapped at the first call */
     size_t stack_bytes;

@@ -13,8 +13,9 @@ struct vm_memory *vm_memory_create(struct vm_store *store, struct vm_limits page
         return NULL;
     }
     struct vm_memory *memory = calloc(1, sizeof *memory);
-    void *base = memory ? mmap(NULL, MEMORY_RESERVED_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-                        : MAP_FAILED;
+    void *base = memory
+                     ? mmap(NULL, MEMORY_RESERVED_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+                     : MAP_FAILED;
     if (base == MAP_FAILED) {
         free(memory);
         err_set(err, ERR_RESOURCE, 0, "cannot reserve 8 GiB of address space for a memory (ulimit -v?)");
@@ -24,14 +25,14 @@ struct vm_memory *vm_memory_create(struct vm_store *store, struct vm_limits page
     memory->max_pages = pages.max;
     memory->next = store->memories;
     store->memories = memory;
-    if (pages.min && memory_grow(memory, pages.min) == UINT32_MAX) {
+    if (pages.min && run_memory_grow(memory, pages.min) == UINT32_MAX) {
         err_set(err, ERR_RESOURCE, 0, "no memory for %llu pages", (unsigned long long)pages.min);
         return NULL;
     }
     return memory;
 }
 
-void memory_destroy(struct vm_memory *memory)
+void run_memory_destroy(struct vm_memory *memory)
 {
     munmap(memory->base, MEMORY_RESERVED_BYTES);
     free(memory);
@@ -47,7 +48,7 @@ size_t vm_memory_size_bytes(const struct vm_memory *memory)
     return memory->size_pages * PAGE_BYTES;
 }
 
-uint32_t memory_grow(struct vm_memory *memory, uint64_t pages)
+uint32_t run_memory_grow(struct vm_memory *memory, uint64_t pages)
 {
     uint64_t limit = memory->max_pages < MEMORY_MAX_PAGES ? memory->max_pages : MEMORY_MAX_PAGES;
     uint64_t before = memory->size_pages;

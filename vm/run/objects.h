@@ -6,21 +6,21 @@
 
 #include "vm/run/instance.h"
 
-void memory_destroy(struct vm_memory *memory);
+void run_memory_destroy(struct vm_memory *memory);
 /* The size before, in pages, or UINT32_MAX where the memory cannot grow so far. */
-uint32_t memory_grow(struct vm_memory *memory, uint64_t pages);
+uint32_t run_memory_grow(struct vm_memory *memory, uint64_t pages);
 
-void table_destroy(struct vm_table *table);
+void run_table_destroy(struct vm_table *table);
 /* The same, in elements; new ones are `element`. */
-uint32_t table_grow(struct vm_table *table, uint64_t count, void *element);
+uint32_t run_table_grow(struct vm_table *table, uint64_t count, void *element);
 
-void context_init(struct run_context *context, struct vm_store *store);
-void context_fini(struct run_context *context);
+void run_context_init(struct run_context *context, struct vm_store *store);
+void run_context_fini(struct run_context *context);
 
 /* A trap of that kind, without frames yet. */
 void run_fill_trap(struct vm_trap *trap, enum vm_trap_kind kind);
 
-/* Handles faults in guest memory; once a process. */
+/* Puts the handler of faults in guest memory first in line. */
 void run_install_fault_handler(void);
 
 /* The value of a constant expression. False: no memory. */

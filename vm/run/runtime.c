@@ -1,5 +1,5 @@
-/* What handlers call C for (runtime.h). Every range is checked before anything is written: an instruction that traps has
- * done nothing. */
+/* What handlers call C for (runtime.h). Every range is checked before anything is written: an instruction that traps
+ * has done nothing. */
 #include "vm/run/runtime.h"
 
 #include <string.h>
@@ -45,7 +45,7 @@ RUNTIME_FUNCTION(table_size)
 
 RUNTIME_FUNCTION(table_grow)
 {
-    slots[0].i64 = table_grow(instance_table(instance, first), slots[1].i32, slots[0].externref);
+    slots[0].i64 = run_table_grow(instance_table(instance, first), slots[1].i32, slots[0].externref);
     return VM_TRAP_NONE;
 }
 
@@ -121,7 +121,7 @@ RUNTIME_FUNCTION(memory_size)
 
 RUNTIME_FUNCTION(memory_grow)
 {
-    slots[0].i64 = memory_grow(instance->memories[first], slots[0].i32);
+    slots[0].i64 = run_memory_grow(instance->memories[first], slots[0].i32);
     return VM_TRAP_NONE;
 }
 
@@ -138,7 +138,8 @@ RUNTIME_FUNCTION(memory_copy)
 {
     struct vm_memory *destination = instance->memories[first], *source = instance->memories[second];
     uint32_t to = slots[0].i32, from = slots[1].i32, count = slots[2].i32;
-    if (!is_within(to, count, vm_memory_size_bytes(destination)) || !is_within(from, count, vm_memory_size_bytes(source)))
+    if (!is_within(to, count, vm_memory_size_bytes(destination)) ||
+        !is_within(from, count, vm_memory_size_bytes(source)))
         return VM_TRAP_MEMORY_OUT_OF_BOUNDS;
     memmove(destination->base + to, source->base + from, count);
     return VM_TRAP_NONE;

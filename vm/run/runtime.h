@@ -1,6 +1,6 @@
-/* runtime: what handlers call C for. Every function takes its operands from consecutive slots, lowest first, leaves its result
- * in the first of them, and returns an enum vm_trap_kind, VM_TRAP_NONE where all went well. `first` and `second` are the
- * instruction's indices in the order of the binary format. */
+/* runtime: what handlers call C for. Every function takes its operands from consecutive slots, lowest first, leaves its
+ * result in the first of them, and returns an enum vm_trap_kind, VM_TRAP_NONE where all went well. `first` and `second`
+ * are the instruction's indices in the order of the binary format. */
 #ifndef GLASSBOX_VM_RUN_RUNTIME_H
 #define GLASSBOX_VM_RUN_RUNTIME_H
 
@@ -9,7 +9,7 @@
 typedef uint32_t (*run_runtime_fn)(struct vm_instance *instance, union vm_slot *slots, uint32_t first, uint32_t second);
 
 #define RUNTIME_FUNCTION(name) \
-    uint32_t runtime_##name(struct vm_instance *instance, union vm_slot *slots, uint32_t first, uint32_t second)
+    uint32_t run_exec_##name(struct vm_instance *instance, union vm_slot *slots, uint32_t first, uint32_t second)
 
 RUNTIME_FUNCTION(ref_func);    /* : ref */
 RUNTIME_FUNCTION(table_get);   /* index : ref */

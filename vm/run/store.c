@@ -12,16 +12,16 @@ struct vm_store *vm_store_create(struct vm_engine *engine)
     if (!store)
         return NULL;
     store->engine = engine;
-    context_init(&store->context, store);
+    run_context_init(&store->context, store);
     run_install_fault_handler();
     return store;
 }
 
-#define DESTROY_ALL(type, list, destroy)            \
-    for (struct type *object = (list); object;) {   \
-        struct type *next = object->next;           \
-        destroy(object);                            \
-        object = next;                              \
+#define DESTROY_ALL(type, list, destroy)          \
+    for (struct type *object = (list); object;) { \
+        struct type *next = object->next;         \
+        destroy(object);                          \
+        object = next;                            \
     }
 
 static void instance_destroy(struct vm_instance *instance)
@@ -48,10 +48,10 @@ void vm_store_destroy(struct vm_store *store)
         return;
     DESTROY_ALL(vm_instance, store->instances, instance_destroy)
     DESTROY_ALL(host_func, store->host_funcs, host_func_destroy)
-    DESTROY_ALL(vm_table, store->tables, table_destroy)
-    DESTROY_ALL(vm_memory, store->memories, memory_destroy)
+    DESTROY_ALL(vm_table, store->tables, run_table_destroy)
+    DESTROY_ALL(vm_memory, store->memories, run_memory_destroy)
     DESTROY_ALL(vm_global, store->globals, free)
-    context_fini(&store->context);
+    run_context_fini(&store->context);
     free(store);
 }
 

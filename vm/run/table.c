@@ -13,20 +13,20 @@ struct vm_table *vm_table_create(struct vm_store *store, uint32_t reftype, struc
         table->next = store->tables;
         store->tables = table;
     }
-    if (!table || table_grow(table, elements.min, NULL) == UINT32_MAX) {
+    if (!table || run_table_grow(table, elements.min, NULL) == UINT32_MAX) {
         err_set(err, ERR_RESOURCE, 0, "no memory for a table of %llu elements", (unsigned long long)elements.min);
         return NULL;
     }
     return table;
 }
 
-void table_destroy(struct vm_table *table)
+void run_table_destroy(struct vm_table *table)
 {
     free(table->elements);
     free(table);
 }
 
-uint32_t table_grow(struct vm_table *table, uint64_t count, void *element)
+uint32_t run_table_grow(struct vm_table *table, uint64_t count, void *element)
 {
     uint64_t limit = table->max < TABLE_MAX_ELEMENTS ? table->max : TABLE_MAX_ELEMENTS;
     uint64_t before = table->count;

@@ -1,7 +1,7 @@
 /* How a guest call ends early.
  *
- * A trap does not pass through C frames: it goes back to the innermost run_enter, whose vm_call returns false to the host,
- * which hands that on; the outer guest's frames are then added to the same backtrace. */
+ * A trap does not pass through C frames: it goes back to the innermost run_enter, whose vm_call returns false to the
+ * host, which hands that on; the outer guest's frames are then added to the same backtrace. */
 #include <stdio.h>
 
 #include "vm/code/engine.h"
@@ -17,13 +17,14 @@ static void add_frame(struct vm_trap *trap, struct code_body *body, uint32_t off
         trap->frames[trap->frame_count++] = (struct vm_trap_frame){body->program->module, body->funcidx, offset};
 }
 
-/* Walks the guest's frames from `rbp` out to the innermost run_enter; `at` is where the innermost frame stands: a stream
- * pointer, or machine code. */
+/* Walks the guest's frames from `rbp` out to the innermost run_enter; `at` is where the innermost frame stands: a
+ * stream pointer, or machine code. */
 static void add_frames(struct run_context *context, struct vm_trap *trap, const void *at, void *const *rbp)
 {
     void *const *outermost = (void *const *)((uint8_t *)context->entry_sp + RUN_ENTER_FRAME);
     for (; rbp != outermost; rbp = *rbp) {
-        struct code_body *body = trap->frame_count < VM_TRAP_FRAMES ? code_engine_find(context->store->engine, at) : NULL;
+        struct code_body *body =
+            trap->frame_count < VM_TRAP_FRAMES ? code_engine_find(context->store->engine, at) : NULL;
         if (body && body->program) {
             bool in_region = (uintptr_t)at - (uintptr_t)body->region < body->region_bytes;
             add_frame(trap, body, in_region ? code_position_of_address(body, at) : code_position_of_stream(body, at));

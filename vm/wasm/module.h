@@ -153,9 +153,9 @@ struct wasm_func {
     uint32_t typeidx;
     uint32_t import; /* index into imports, or UINT32_MAX for a defined function */
     /* Of a defined function: */
-    struct wasm_expr body;  /* the instructions, after the local declarations */
-    uint32_t entry_offset;  /* of the code entry: after its size, at the local declarations */
-    uint32_t first_run;     /* its local declarations: module->local_runs[first_run .. +run_count] */
+    struct wasm_expr body; /* the instructions, after the local declarations */
+    uint32_t entry_offset; /* of the code entry: after its size, at the local declarations */
+    uint32_t first_run;    /* its local declarations: module->local_runs[first_run .. +run_count] */
     uint32_t run_count;
     uint32_t local_count; /* parameters included */
 };
@@ -243,8 +243,8 @@ struct wasm_module {
     void *storage; /* what wasm_module_destroy frees; the reader's business */
 };
 
-/* Reads and validates all of `bytes`, which must outlive the module. On failure *module is NULL and `err` says where and
- * why: ERR_MALFORMED (§5), ERR_INVALID (§3), ERR_UNSUPPORTED (the message begins with the feature: "simd: ..."),
+/* Reads and validates all of `bytes`, which must outlive the module. On failure *module is NULL and `err` says where
+ * and why: ERR_MALFORMED (§5), ERR_INVALID (§3), ERR_UNSUPPORTED (the message begins with the feature: "simd: ..."),
  * ERR_RESOURCE. Safe on any bytes; needs memory in proportion to size_bytes. */
 int wasm_module_create(const uint8_t *bytes, size_t size_bytes, struct wasm_module **module, struct err *err)
     __attribute__((warn_unused_result));
@@ -257,13 +257,13 @@ const struct wasm_custom *wasm_module_custom(const struct wasm_module *module, c
  * points at the first element's LEB128 and `count` says how many (labels: without the default, which follows them). */
 struct wasm_instruction {
     enum wasm_opcode opcode;
-    uint32_t offset;      /* of the opcode's first byte */
-    uint32_t size_bytes;  /* with its immediates */
-    uint32_t index;       /* the first index: label, func, local, ...; of ref.null the reference type */
-    uint32_t index2;      /* the second: table or memory (source for copies), or the memarg's memory index */
-    uint64_t immediate;   /* const: its bits (i32 zero-extended); memarg: offset; block type: see blocktype */
-    uint32_t align;       /* memarg: exponent */
-    int64_t blocktype;    /* -64 = empty, other negatives = -128 + valtype byte as SLEB33 gives them, else typeidx */
+    uint32_t offset;     /* of the opcode's first byte */
+    uint32_t size_bytes; /* with its immediates */
+    uint32_t index;      /* the first index: label, func, local, ...; of ref.null the reference type */
+    uint32_t index2;     /* the second: table or memory (source for copies), or the memarg's memory index */
+    uint64_t immediate;  /* const: its bits (i32 zero-extended); memarg: offset; block type: see blocktype */
+    uint32_t align;      /* memarg: exponent */
+    int64_t blocktype;   /* -64 = empty, other negatives = -128 + valtype byte as SLEB33 gives them, else typeidx */
     const uint8_t *list;
     uint32_t count;
 };
@@ -272,8 +272,8 @@ struct wasm_instruction {
 uint32_t wasm_decode(const struct wasm_module *module, uint32_t offset, struct wasm_instruction *instruction);
 
 /* Writes the instruction at `offset` of validated code as the text format has it ("i32.add", "local.get 3",
- * "i32.load offset=8", "call $fib"): one line of printable ASCII whatever the module's names are, NUL-terminated, cut at
- * `capacity`. Returns the offset after it. */
+ * "i32.load offset=8", "call $fib"): one line of printable ASCII whatever the module's names are, NUL-terminated, cut
+ * at `capacity`. Returns the offset after it. */
 uint32_t wasm_listing(const struct wasm_module *module, uint32_t offset, char *text, size_t capacity);
 
 /* LEB128 in validated bytes: advance *at. */

@@ -1,0 +1,121 @@
+/* From a body's first call to its publication, under the engine's lock. The buffers of a translation belong to the
+ * engine and are used again by the next. The entry is stored last: who sees it sees the stream and the region. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "vm/code/translator.h"
+#include "vm/run/entry.h"
+
+static struct code_translator *translator_create(struct vm_engine *engine)
+{
+    struct code_translator *t = calloc(1, sizeof *t);
+    if (!t)
+        return NULL;
+    t->engine = engine;
+    t->is_region = engine->config.dispatch == VM_DISPATCH_REGION;
+    t->stream = VEC_INIT(1);
+    t->region = VEC_INIT(1);
+    t->positions = VEC_INIT(sizeof(struct code_position));
+    t->labels = VEC_INIT(sizeof(struct label));
+    t->fixups = VEC_INIT(sizeof(struct fixup));
+    t->values = VEC_INIT(sizeof(struct value));
+    t->local_types = VEC_INIT(sizeof(uint8_t));
+    t->local_state = VEC_INIT(sizeof(struct local_state));
+    t->controls = VEC_INIT(sizeof(struct control));
+    return t;
+}
+
+void code_translator_destroy(struct code_translator *t)
+{
+    if (!t)
+        return;
+    code_emit_fini(t);
+    code_values_fini(t);
+    vec_fini(&t->controls);
+    free(t);
+}
+
+/* The engine's translator, ready for a translation. NULL: no memory. The lock is held. */
+static struct code_translator *begin(struct vm_engine *engine)
+{
+    if (!engine->translator)
+        engine->translator = translator_create(engine);
+    if (engine->translator) {
+        code_emit_begin(engine->translator);
+        code_values_begin(engine->translator);
+        engine->translator->controls.count = 0;
+        engine->translator->local_types.count = engine->translator->local_state.count = 0;
+    }
+    return engine->translator;
+}
+
+static void publish(struct code_translator *t, const struct code_body *body, const char *host_name)
+{
+    const struct vm_hooks *hooks = t->engine->config.hooks;
+    if (!t->is_region || !hooks || !hooks->code_published)
+        return;
+    struct vec positions = VEC_INIT(sizeof(struct vm_code_position));
+    for (size_t i = 0; i < t->positions.count; i++) {
+        const struct code_position *from = vec_at(&t->positions, i);
+        struct vm_code_position *to = vec_push(&positions);
+        if (to)
+            *to = (struct vm_code_position){from->region_offset, from->bytecode_offset};
+    }
+    struct vm_code code = {
+        .module = body->program ? body->program->module : NULL,
+        .funcidx = body->funcidx,
+        .host_name = host_name,
+        .address = body->region,
+        .size_bytes = body->region_bytes,
+        .positions = positions.data,
+        .position_count = positions.count,
+    };
+    hooks->code_published(t->engine->config.hooks_user, &code);
+    vec_fini(&positions);
+}
+
+static int finish(struct code_translator *t, struct code_body *body, const char *host_name)
+{
+    struct code_body **known = vec_push(&t->engine->bodies);
+    int status = known ? code_emit_end(t, body) : -ENOMEM;
+    if (status != 0) {
+        t->engine->bodies.count -= known != NULL;
+        return status;
+    }
+    *known = body;
+    publish(t, body, host_name);
+    const void *entry = body->region ? (const void *)body->region : (const void *)run_next_code;
+    atomic_store_explicit(&body->entry, entry, memory_order_release);
+    return 0;
+}
+
+int code_translate(struct code_body *body)
+{
+    struct vm_engine *engine = body->program->engine;
+    int status = 0;
+    pthread_mutex_lock(&engine->lock);
+    if (!body->stream) {
+        struct code_translator *t = begin(engine);
+        if (t) {
+            t->program = body->program;
+            t->wasm = body->program->wasm;
+            t->func = &t->wasm->funcs[body->funcidx];
+            t->type = &t->wasm->types[t->func->typeidx];
+            code_translate_function(t);
+        }
+        status = t ? finish(t, body, NULL) : -ENOMEM;
+    }
+    pthread_mutex_unlock(&engine->lock);
+    return status;
+}
+
+int code_host_body(struct vm_engine *engine, struct code_body *body, const char *name)
+{
+    pthread_mutex_lock(&engine->lock);
+    struct code_translator *t = begin(engine);
+    if (t)
+        code_emit(t, CODE_host_call);
+    int status = t ? finish(t, body, name) : -ENOMEM;
+    pthread_mutex_unlock(&engine->lock);
+    return status;
+}
