@@ -2,9 +2,9 @@
  * takes it for anonymous memory ("/dev/zero"), and so consults its map for it, which it would not for a memfd; and no
  * mprotect ever flips a page that other threads run in. A hook may provide other memory (an ELF image).
  *
- * A chunk is 64 MiB of address space, touched as it fills; memory that a hook provides may cost its whole size at once (a
- * file on a disk that must not run full), so there the first chunk is 1 MiB and each is twice the one before. Chunks are never given back before the engine ends: code
- * that was announced stays where it was announced.
+ * A chunk is 64 MiB of address space, touched as it fills; memory that a hook provides may cost its whole size at once
+ * (a file on a disk that must not run full), so there the first chunk is 1 MiB and each is twice the one before. Chunks
+ * are never given back before the engine ends: code that was announced stays where it was announced.
  *
  * Rejected: one RWX mapping (hostile guests), mprotect flips (a new MMAP2 event each, and other threads fault), memfd
  * (perf does not look into its map for it).
@@ -21,6 +21,11 @@
 #define CHUNK_BYTES ((size_t)64 << 20)
 #define FIRST_HOOKED_CHUNK_BYTES ((size_t)1 << 20)
 #define ALIGNMENT 16
+
+/* Left free behind each region. A profiler that describes a region to perf in a jitdump has perf place the region's
+ * unwinding data there (at the next multiple of 8, 68 bytes); where the next region begins sooner, perf unwinds through
+ * none but the last. */
+#define GAP_BYTES 80
 
 struct arena_chunk {
     struct vm_code_memory memory;
@@ -108,7 +113,7 @@ const uint8_t *code_arena_add(struct code_arena *arena, const uint8_t *code, siz
     const uint8_t *execute = (const uint8_t *)chunk->memory.execute + chunk->used;
     memcpy(write, code, size_bytes);
     __builtin___clear_cache((char *)execute, (char *)execute + size_bytes);
-    chunk->used += (size_bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+    chunk->used += (size_bytes + GAP_BYTES + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
     if (chunk->used > chunk->memory.size_bytes)
         chunk->used = chunk->memory.size_bytes;
     return execute;
