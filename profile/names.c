@@ -142,7 +142,8 @@ static void append_demangled(const char *text, size_t size_bytes, void *opaque)
     struct demangled *demangled = opaque;
     size_t room = sizeof demangled->text - demangled->size_bytes;
     size_t taken = size_bytes < room ? size_bytes : room;
-    memcpy(demangled->text + demangled->size_bytes, text, taken);
+    if (taken > 0) /* an empty identifier comes as NULL */
+        memcpy(demangled->text + demangled->size_bytes, text, taken);
     demangled->size_bytes += taken;
     if (demangled->size_bytes == sizeof demangled->text && is_ascii(text, size_bytes))
         longjmp(demangled->full, 1);

@@ -59,6 +59,7 @@ static void mangled_names_are_demangled(void **state)
     /* Rust's array types contain a semicolon. */
     assert_string_equal(name_alone("_RINvC1a1fAhj4_E"), "a::f::<[u8: 4]>");
     assert_string_equal(name_alone("_Zonk"), "_Zonk");
+    assert_string_equal(name_alone("_RC0"), "_RC0"); /* an empty identifier: demangles to nothing */
     assert_string_equal(name_alone("_Z"), "_Z()");
     assert_string_equal(name_alone("_R"), "_R()");
 }
