@@ -17,9 +17,12 @@ void code_emit_begin(struct code_translator *t)
     t->failed = false;
 }
 
+/* A body of a few megabytes can ask for gigabytes: a br_if of three bytes may have to move 1,000 values. */
+#define OUTPUT_BYTES_MAX ((size_t)256 << 20)
+
 static void append(struct code_translator *t, struct vec *vec, const void *bytes, size_t count)
 {
-    if (!vec_append(vec, bytes, count))
+    if (vec->count > OUTPUT_BYTES_MAX || !vec_append(vec, bytes, count))
         t->failed = true;
 }
 

@@ -349,12 +349,16 @@ void code_operand_emit(struct code_translator *t, const struct value *value)
 
 /* ---- locals ---- */
 
+#define SETTLE_SEARCH_MAX 64
+
 /* Values of the stack that stand for the local's present value, before it changes. The first takes over the register
  * that holds a copy, if there is one. */
 static void settle_pending(struct code_translator *t, uint32_t local)
 {
     struct local_state *state = local_state(t, local);
     struct register_file *file = file_of(t, local_type(t, local));
+    if (state->pending && t->values.count - t->flushed > SETTLE_SEARCH_MAX)
+        code_flush(t); /* all of them, so that no later local.set has to search the same values again */
     for (uint32_t i = (uint32_t)t->values.count; state->pending && i-- > t->flushed;) {
         struct value *value = at(t, i);
         if (value->place != PLACE_LOCAL || value->local != local)
