@@ -1,17 +1,18 @@
 /* lines: a wasm module's DWARF, as one sorted table from bytecode offset to source line.
  *
  * A toolchain leaves DWARF in the module's custom sections `.debug_*`, byte for byte as it would in an ELF file, with
- * addresses that count from the start of the Code section's contents. So the sections are laid into an ELF image in memory
- * (a header, the sections, their headers) and elfutils' libdw reads them as any other:
+ * addresses that count from the start of the Code section's contents. So the sections are laid into an ELF image in
+ * memory (a header, the sections, their headers) and elfutils' libdw reads them as any other:
  *
  *     custom sections ─ copy ─ elf_memory ─ libdw: units, line programs ─ flat rows, sorted ─ libdw closed
  *
- * Only the flat rows survive: 12 bytes each, found by binary search, so a lookup knows nothing of DWARF and the copy and
- * libdw's tables are gone before the guest runs. What was rejected: a line program reader of our own (five versions of
- * headers, and libdw has been fuzzed for years); asking libdw at each lookup (it finds a unit by address only through
- * .debug_aranges, which clang does not write for wasm); reading one unit at a time when a function of it is first published
- * (keeps the copy and libdw for the whole run, needs locks, and saves time only for guests of many megabytes of DWARF:
- * reading all costs 0.03 s for each megabyte of .debug_line, of which a 30 MB guest has three or four).
+ * Only the flat rows survive: 12 bytes each, found by binary search, so a lookup knows nothing of DWARF and the copy
+ * and libdw's tables are gone before the guest runs. What was rejected: a line program reader of our own (five versions
+ * of headers, and libdw has been fuzzed for years); asking libdw at each lookup (it finds a unit by address only
+ * through .debug_aranges, which clang does not write for wasm); reading one unit at a time when a function of it is
+ * first published (keeps the copy and libdw for the whole run, needs locks, and saves time only for guests of many
+ * megabytes of DWARF: reading all costs 0.03 s for each megabyte of .debug_line, of which a 30 MB guest has three or
+ * four).
  *
  * What a table says of code that is not there must not be believed: the linker leaves the line programs of functions it
  * has dropped in place, with their addresses set to 0 or to -1, -2 (tombstones). No instruction is at 0, where the Code
@@ -50,13 +51,13 @@ struct profile_lines {
 /* ---- the ELF image ---- */
 
 /* Those that a line table can refer to. DWARF 4 needs the first four, DWARF 5 the others too. */
-#define DEBUG_SECTIONS(X)                                                                                                   \
-    X(".debug_line")                                                                                                        \
-    X(".debug_info")                                                                                                        \
-    X(".debug_abbrev")                                                                                                      \
-    X(".debug_str")                                                                                                         \
-    X(".debug_line_str")                                                                                                    \
-    X(".debug_str_offsets")                                                                                                 \
+#define DEBUG_SECTIONS(X)   \
+    X(".debug_line")        \
+    X(".debug_info")        \
+    X(".debug_abbrev")      \
+    X(".debug_str")         \
+    X(".debug_line_str")    \
+    X(".debug_str_offsets") \
     X(".debug_addr")
 
 #define COUNT_SECTION(name) +1
@@ -117,8 +118,8 @@ static void *image_create(const struct vm_module *module, size_t *image_bytes)
 
 /* ---- reading ---- */
 
-/* The distinct file names of all units, found by their text. A row names its file by an index into its unit's table, which is
- * looked up here once for each unit. */
+/* The distinct file names of all units, found by their text. A row names its file by an index into its unit's table,
+ * which is looked up here once for each unit. */
 struct file_table {
     struct profile_lines *lines;
     uint32_t *slots; /* open addressing; 0: free, else index + 1 */
@@ -181,7 +182,7 @@ static uint32_t intern_file(struct file_table *table, char *name)
     return table->slots[at] - 1;
 }
 
-/* A unit names files relative to the folder in which the compiler ran. libdw joins them only in part. NULL: no memory. */
+/* A unit names files relative to the folder in which the compiler ran. libdw joins only some. NULL: no memory. */
 static char *absolute_name(const char *folder, const char *name)
 {
     if (name[0] == '/' || !folder || folder[0] == '\0')
@@ -200,8 +201,8 @@ static uint32_t file_of(struct file_table *table, Dwarf_Line *line, const char *
     *is_known = dwarf_line_file(line, &files, &index) == 0;
     const char *name = *is_known ? dwarf_filesrc(files, index, NULL, NULL) : NULL;
     *is_known = name != NULL;
-    if (!name || (index >= table->of_unit.count &&
-                  !vec_append(&table->of_unit, NULL, index + 1 - table->of_unit.count)))
+    if (!name ||
+        (index >= table->of_unit.count && !vec_append(&table->of_unit, NULL, index + 1 - table->of_unit.count)))
         return NO_FILE;
     uint32_t *known = vec_at(&table->of_unit, index);
     if (*known == 0) {
@@ -217,7 +218,8 @@ static bool is_code(Dwarf_Addr address, uint32_t code_size_bytes)
     return address > 0 && address < code_size_bytes;
 }
 
-/* Of several rows at one address the last is in force, so an earlier one is overwritten; the sort need not be stable then. */
+/* Of several rows at one address the last is in force, so an earlier one is overwritten; the sort need not be stable
+ * then. */
 static bool append_row(struct profile_lines *lines, struct row row)
 {
     struct row *last = lines->rows.count ? vec_at(&lines->rows, lines->rows.count - 1) : NULL;
@@ -257,7 +259,8 @@ static int read_unit(Dwarf_Die *unit, uint32_t code_size_bytes, struct profile_l
         uint32_t file = is_end ? NO_FILE : file_of(files, line, folder, &has_file);
         if (!is_end && !has_file)
             continue;
-        if ((has_file && file == NO_FILE) || !append_row(lines, (struct row){(uint32_t)address, (uint32_t)number, file}))
+        if ((has_file && file == NO_FILE) ||
+            !append_row(lines, (struct row){(uint32_t)address, (uint32_t)number, file}))
             return -ENOMEM;
     }
     return 0;
@@ -368,8 +371,8 @@ void profile_lines_destroy(struct profile_lines *lines)
 
 /* ---- looking up ---- */
 
-/* The last row at or before `bytecode_offset`, or NULL where that is none or ends a sequence. `near` may be a row to try
- * first, with its successors: neighbours in a function are mostly neighbours in the table. */
+/* The last row at or before `bytecode_offset`, or NULL where that is none or ends a sequence. `near` may be a row to
+ * try first, with its successors: neighbours in a function are mostly neighbours in the table. */
 static const struct row *row_at(const struct profile_lines *lines, uint32_t bytecode_offset, const struct row *near)
 {
     if (bytecode_offset < lines->code_offset)

@@ -1,8 +1,9 @@
 /* listing: bytecode as source lines.
  *
  * perf annotate shows source lines between machine code, and perf report -s srcline counts by them; both only ask for a
- * file and a number. Where the guest has no DWARF (or its bytecode is what is to be seen), the file is one that Glassbox
- * writes: one line an instruction, indented by block, a function after the other in the order of their publication.
+ * file and a number. Where the guest has no DWARF (or its bytecode is what is to be seen), the file is one that
+ * Glassbox writes: one line an instruction, indented by block, a function after the other in the order of their
+ * publication.
  *
  *     ;; func[12] of ruby.wasm, bytes 0x1f3c to 0x1f80
  *     (func $fib
@@ -14,9 +15,9 @@
  *
  * All modules of a process share one file, since a dump and an image hold regions of all modules too. The text is made
  * function by function as they are published and appended in one write, so that what a killed process leaves is whole
- * functions; functions that never ran are not there, which for Ruby is three quarters of 30 MB. Writing everything at the
- * end was rejected (nothing would be left after a kill), a listing of the whole module at the start too (it costs start-up
- * time in proportion to code that never runs).
+ * functions; functions that never ran are not there, which for Ruby is three quarters of 30 MB. Writing everything at
+ * the end was rejected (nothing would be left after a kill), a listing of the whole module at the start too (it costs
+ * start-up time in proportion to code that never runs).
  *
  * A function whose region is made again (for another instance, say) keeps the lines it has.
  */
@@ -55,7 +56,8 @@ static int open_new(struct profile_listing *listing, const char *directory)
         char number[16] = "";
         if (attempt > 0)
             snprintf(number, sizeof number, "-%u", attempt);
-        int length = snprintf(listing->path, sizeof listing->path, "%s/glassbox-%d%s.wat", absolute, (int)getpid(), number);
+        int length =
+            snprintf(listing->path, sizeof listing->path, "%s/glassbox-%d%s.wat", absolute, (int)getpid(), number);
         if (length >= (int)sizeof listing->path)
             return -ENAMETOOLONG;
         listing->file = open(listing->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -95,7 +97,8 @@ static int fail(const struct profile_listing *listing, int status, struct err *e
 
 int profile_listing_create(const char *directory, struct profile_listing **result, struct err *err)
 {
-    static const char head[] = ";; Glassbox bytecode listing 1: the functions of one process, in the order of their first call\n";
+    static const char head[] =
+        ";; Glassbox bytecode listing 1: the functions of one process, in the order of their first call\n";
     *result = NULL;
     struct profile_listing *listing = calloc(1, sizeof *listing);
     if (!listing) {
@@ -175,8 +178,8 @@ static bool begins(const char *instruction, const char *word)
     return strncmp(instruction, word, length) == 0 && (instruction[length] == '\0' || instruction[length] == ' ');
 }
 
-/* Fills listing->text, and in listing->offsets where the instruction of each line begins, from the function's second line
- * (its head) to its last but one. */
+/* Fills listing->text, and in listing->offsets where the instruction of each line begins, from the function's second
+ * line (its head) to its last but one. */
 static bool write_function(struct profile_listing *listing, const struct vm_code *code, const char *name)
 {
     uint32_t begin;
@@ -188,8 +191,8 @@ static bool write_function(struct profile_listing *listing, const struct vm_code
         return true;
     char module_name[PROFILE_NAME_BYTES + 1];
     profile_name_escape(vm_module_name(code->module), strlen(vm_module_name(code->module)), module_name);
-    int length = snprintf(line, sizeof line, "\n;; func[%u] of %.3900s, bytes 0x%x to 0x%x\n", code->funcidx, module_name, begin,
-                          end);
+    int length = snprintf(line, sizeof line, "\n;; func[%u] of %.3900s, bytes 0x%x to 0x%x\n", code->funcidx,
+                          module_name, begin, end);
     if (!vec_append(&listing->text, line, (size_t)length))
         return false;
     length = snprintf(line, sizeof line, "(func $%s\n", name);
@@ -247,8 +250,8 @@ int profile_listing_add(struct profile_listing *listing, const struct vm_code *c
         listing->next_line += 2 + (uint32_t)listing->offsets.count;
     }
     for (size_t i = 0; i < code->position_count; i++)
-        *row_count = profile_rows_append(rows, *row_count, code, code->positions[i].region_offset,
-                                         *first_line + line_of(listing, code->positions[i].bytecode_offset),
-                                         listing->path);
+        *row_count =
+            profile_rows_append(rows, *row_count, code, code->positions[i].region_offset,
+                                *first_line + line_of(listing, code->positions[i].bytecode_offset), listing->path);
     return 0;
 }

@@ -1,19 +1,19 @@
 /* names: what a function is called.
  *
- * A name passes through perf maps, symbol tables, folded stacks and terminals, and people compare the reports of two runs.
- * So a name is decided here once, for all of them, from the module alone (never from the order in which functions are
- * first called), and is made harmless here, since a module's bytes are anybody's:
+ * A name passes through perf maps, symbol tables, folded stacks and terminals, and people compare the reports of two
+ * runs. So a name is decided here once, for all of them, from the module alone (never from the order in which functions
+ * are first called), and is made harmless here, since a module's bytes are anybody's:
  *
  *     name section ─ demangle ─ escape ─ pad ─ suffix         foo::bar(int)      fib      f()      init[12]
  *     no name      ─ MODULE!func ────── suffix                ruby.wasm!func[12]
  *
  * A suffix is the function's index. Those get it that share their name with another function, and those whose name ends
- * like a suffix already. Therefore names are unique: two names without a suffix differ, two with one differ in it, and a
- * name without one never ends in one.
+ * like a suffix already. Therefore names are unique: two names without a suffix differ, two with one differ in it, and
+ * a name without one never ends in one.
  *
  * To know who shares, every function's name is made once at the start and its hash remembered; the text itself is made
- * again when asked for. Keeping the texts was rejected: demangling can blow 30 bytes up to 4000, and a module can bring a
- * million of them. Two names with one 64-bit hash both get a suffix, which is harmless.
+ * again when asked for. Keeping the texts was rejected: demangling can blow 30 bytes up to 4000, and a module can bring
+ * a million of them. Two names with one 64-bit hash both get a suffix, which is harmless.
  *
  * libiberty bounds its recursion (and leaves C++ names of over 1024 bytes alone for that), but not its output, which
  * substitutions make exponential in the input. Its callback has no way to say stop, so the callback jumps out. The
@@ -49,7 +49,10 @@ static const struct {
 /* Decodes one multi-byte UTF-8 sequence. Returns its size, or 0 where it is not valid (RFC 3629). */
 static size_t utf8_decode(const uint8_t *at, size_t size_bytes, uint32_t *code_point)
 {
-    size_t size = at[0] >= 0xc2 && at[0] <= 0xdf ? 2 : (at[0] & 0xf0) == 0xe0 ? 3 : at[0] >= 0xf0 && at[0] <= 0xf4 ? 4 : 0;
+    size_t size = at[0] >= 0xc2 && at[0] <= 0xdf   ? 2
+                  : (at[0] & 0xf0) == 0xe0         ? 3
+                  : at[0] >= 0xf0 && at[0] <= 0xf4 ? 4
+                                                   : 0;
     if (size == 0 || size > size_bytes)
         return 0;
     uint32_t value = at[0] & (0x7f >> size);
@@ -228,7 +231,8 @@ static void give_suffix(struct profile_names *names, uint32_t funcidx)
     names->has_suffix[funcidx / 8] |= (uint8_t)(1 << funcidx % 8);
 }
 
-static void note_name(struct profile_names *names, struct slot *slots, size_t slot_count, uint32_t funcidx, uint64_t hash)
+static void note_name(struct profile_names *names, struct slot *slots, size_t slot_count, uint32_t funcidx,
+                      uint64_t hash)
 {
     size_t at = hash & (slot_count - 1);
     while (slots[at].hash && slots[at].hash != hash)

@@ -5,19 +5,19 @@
  *                     └ lines or listing ──┘
  *     code_memory_create ─ elfimage_reserve
  *
- * What is costly is done once for each module and only when its first function is published: hashing names, reading DWARF.
- * Publishing a function then costs its own size.
+ * What is costly is done once for each module and only when its first function is published: hashing names, reading
+ * DWARF. Publishing a function then costs its own size.
  *
- * Each announcer, and the listing, is on or off. One that fails is closed, says so once, and is off from then on: nothing
- * is tried again, since a disk that was full once would else cost a system call and a half-written record for every
- * function to come. The guest never learns of it. Where the image fails, its code memory stays (code runs there); only
- * new memory comes from the VM.
+ * Each announcer, and the listing, is on or off. One that fails is closed, says so once, and is off from then on:
+ * nothing is tried again, since a disk that was full once would else cost a system call and a half-written record for
+ * every function to come. The guest never learns of it. Where the image fails, its code memory stays (code runs there);
+ * only new memory comes from the VM.
  *
  * Code memory is reserved from one large image, since every further image is one more file, one more descriptor and one
  * more object in perf's report. Its capacity is address space and no disk.
  *
- * After fork the three libraries look after themselves. The child begins listings and images of its own when it first needs
- * them; the parent's images are forgotten, not destroyed, since the child runs in them.
+ * After fork the three libraries look after themselves. The child begins listings and images of its own when it first
+ * needs them; the parent's images are forgotten, not destroyed, since the child runs in them.
  */
 #include "profile/profile.h"
 
@@ -141,7 +141,8 @@ static void read_lines(struct profile *profile, struct module *module)
         profile_name_escape(vm_module_name(module->key), strlen(vm_module_name(module->key)), name);
         snprintf(what, sizeof what, "no source lines for %.256s", name);
         if (status == -ENOENT && wanted == PROFILE_LINES_SOURCE)
-            say(profile, what, "the module has no DWARF (compile and link it with -g, and without wasm-opt or wasm-strip)");
+            say(profile, what,
+                "the module has no DWARF (compile and link it with -g, and without wasm-opt or wasm-strip)");
         else if (status != 0 && status != -ENOENT)
             say(profile, what, status == -ENOMEM ? "out of memory" : err.message);
         if (module->lines || wanted == PROFILE_LINES_SOURCE)
@@ -269,8 +270,8 @@ static size_t make_rows(struct profile *profile, struct module *module, const st
     size_t row_count = 0;
     int status = profile->listing ? 0 : profile_listing_create(profile->directory, &profile->listing, &err);
     if (status == 0)
-        status = profile_listing_add(profile->listing, code, name, &module->first_lines[code->funcidx], profile->rows.data,
-                                     &row_count, &err);
+        status = profile_listing_add(profile->listing, code, name, &module->first_lines[code->funcidx],
+                                     profile->rows.data, &row_count, &err);
     if (status != 0)
         lose_listing(profile, &err);
     return row_count;

@@ -11,8 +11,8 @@
  *         profile_close(profile);
  *     }
  *
- * A profiling failure never stops or changes the guest: the announcer that fails is given up, with one message that says
- * what was lost and how to mend it, and the others go on.
+ * A profiling failure never stops or changes the guest: the announcer that fails is given up, with one message that
+ * says what was lost and how to mend it, and the others go on.
  */
 #ifndef GLASSBOX_PROFILE_H
 #define GLASSBOX_PROFILE_H
@@ -32,7 +32,7 @@ extern "C" {
 
 enum profile_announce {
     PROFILE_MAP = 1 << 0,     /* /tmp/perf-PID.map: names */
-    PROFILE_JITDUMP = 1 << 1, /* jit-PID.dump, for `perf record -k mono` and `perf inject --jit`: names, lines, unwinding */
+    PROFILE_JITDUMP = 1 << 1, /* jit-PID.dump, for `perf inject --jit`: names, lines, unwinding */
     PROFILE_ELF = 1 << 2,     /* glassbox-PID.so, which is the code memory itself: the same without inject */
 };
 
@@ -65,9 +65,9 @@ int profile_open(const struct profile_config *config, struct profile **profile, 
 /* For vm_config.hooks, with the profile itself as vm_config.hooks_user. Valid until profile_close; of one engine. */
 const struct vm_hooks *profile_hooks(struct profile *profile);
 
-/* Completes the files. No hook may be called afterwards. Destroy the engine first; where guest code may still run (at the
- * process's exit), code memory that the VM has not given back stays runnable. Safe after a trap, after proc_exit, and in
- * a forked child, which leaves the parent's files alone. NULL is allowed. */
+/* Completes the files. No hook may be called afterwards. Destroy the engine first; where guest code may still run (at
+ * the process's exit), code memory that the VM has not given back stays runnable. Safe after a trap, after proc_exit,
+ * and in a forked child, which leaves the parent's files alone. NULL is allowed. */
 void profile_close(struct profile *profile);
 
 /* ---- names: what a function is called, everywhere (docs/names.md) ---- */
@@ -82,9 +82,9 @@ struct profile_names;
 struct profile_names *profile_names_create(const struct vm_module *module);
 void profile_names_destroy(struct profile_names *names);
 
-/* Writes the name of function `funcidx` < vm_module_func_count: unique in its module, valid UTF-8, 3 to PROFILE_NAME_BYTES
- * bytes, without control characters or `;`, NUL-terminated. `name` has room for PROFILE_NAME_BYTES + 1. Returns the
- * length. */
+/* Writes the name of function `funcidx` < vm_module_func_count: unique in its module, valid UTF-8, 3 to
+ * PROFILE_NAME_BYTES bytes, without control characters or `;`, NUL-terminated. `name` has room for PROFILE_NAME_BYTES +
+ * 1. Returns the length. */
 size_t profile_names_get(const struct profile_names *names, uint32_t funcidx, char *name);
 
 /* The same for any other text (a host function's name), except that nothing makes it unique. */
@@ -94,8 +94,8 @@ size_t profile_name_escape(const char *text, size_t size_bytes, char *name);
 
 struct profile_lines;
 
-/* Reads the line tables of all of the module's compilation units. The module may go afterwards. 0; -ENOENT: the module has
- * no DWARF lines; -EINVAL: what it has does not read, `err` says why; -ENOMEM. Safe on any bytes. */
+/* Reads the line tables of all of the module's compilation units. The module may go afterwards. 0; -ENOENT: the module
+ * has no DWARF lines; -EINVAL: what it has does not read, `err` says why; -ENOMEM. Safe on any bytes. */
 int profile_lines_create(const struct vm_module *module, struct profile_lines **lines, struct err *err)
     __attribute__((warn_unused_result));
 void profile_lines_destroy(struct profile_lines *lines);

@@ -1,5 +1,6 @@
-/* fuzz_lines: profile/lines.c, and libdw below it, on any DWARF. The input is a module; the sections and functions in it are
- * found by the tests' own reader, not by the VM's, which would refuse most of what a fuzzer makes before any DWARF is read. */
+/* fuzz_lines: profile/lines.c, and libdw below it, on any DWARF. The input is a module; the sections and functions in
+ * it are found by the tests' own reader, not by the VM's, which would refuse most of what a fuzzer makes before any
+ * DWARF is read. */
 #include <stdlib.h>
 
 #include "profile/lines.h"

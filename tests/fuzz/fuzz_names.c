@@ -1,5 +1,6 @@
-/* fuzz_names: profile/names.c, and libiberty's demanglers below it, on any name section. The input's lines are the names of a
- * module's functions; what comes out must be unique, short, and harmless to a map, a folded stack and a terminal. */
+/* fuzz_names: profile/names.c, and libiberty's demanglers below it, on any name section. The input's lines are the
+ * names of a module's functions; what comes out must be unique, short, and harmless to a map, a folded stack and a
+ * terminal. */
 #include <stdlib.h>
 
 #include "profile/profile.h"
@@ -11,13 +12,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes);
 
 static void check(const char *name, size_t length)
 {
-    if (length < 3 || length > PROFILE_NAME_BYTES || strlen(name) != length || name[0] == ' ' || name[length - 1] == ' ')
+    if (length < 3 || length > PROFILE_NAME_BYTES || strlen(name) != length || name[0] == ' ' ||
+        name[length - 1] == ' ')
         abort();
     for (size_t i = 0; i < length; i++)
         if ((uint8_t)name[i] < 0x20 || name[i] == 0x7f || name[i] == ';')
             abort();
     char again[PROFILE_NAME_BYTES + 1];
-    if (length < PROFILE_NAME_BYTES - 32 && (profile_name_escape(name, length, again) != length || strcmp(name, again) != 0))
+    if (length < PROFILE_NAME_BYTES - 32 &&
+        (profile_name_escape(name, length, again) != length || strcmp(name, again) != 0))
         abort();
 }
 

@@ -1,5 +1,5 @@
-/* lines: what profile/ reads from the DWARF of a guest that clang has just made. Called with the guest's file and the folder
- * of its source; the guest is compiled so that its DWARF calls that folder `src`, relative to /guest. */
+/* lines: what profile/ reads from the DWARF of a guest that clang has just made. Called with the guest's file and the
+ * folder of its source; the guest is compiled so that its DWARF calls that folder `src`, relative to /guest. */
 // clang-format off
 #include <stdarg.h>
 #include <stddef.h>
@@ -151,7 +151,10 @@ static void regions_get_merged_rows(void **state)
     struct elfimage_line *rows = calloc(count, sizeof *rows);
     for (uint32_t i = 0; i < count; i++)
         positions[i] = (struct vm_code_position){4 + 4 * i, begin + i};
-    struct vm_code code = {.module = &guest.module, .funcidx = funcidx, .size_bytes = 4 + 4 * count, .positions = positions,
+    struct vm_code code = {.module = &guest.module,
+                           .funcidx = funcidx,
+                           .size_bytes = 4 + 4 * count,
+                           .positions = positions,
                            .position_count = count};
     size_t row_count = profile_lines_rows(lines, &code, rows);
     assert_in_range(row_count, 4, count - 1);

@@ -20,27 +20,28 @@
 
 /* Two functions without parameters; what the offsets below count on. */
 static const uint8_t bytes[] = {
-    0, 'a', 's', 'm', 1, 0, 0, 0,                                                        /*  0 */
-    10, 30, 2,                                                                           /*  8 code section */
-    21, 2, 3, 0x7f, 0x81, 0, 0x7e,                                                       /* 11 locals: 3 i32, 1 i64 (long LEB) */
-    0x20, 0, 0x04, 0x40, 0x41, 1, 0x0d, 0, 0x05, 0x41, 2, 0x21, 1, 0x0b, 0x0b,           /* 18 */
-    6, 0, 0x41, 7, 0x41, 8, 0x0b,                                                        /* 33 */
+    0,    'a', 's',  'm',  1,    0, 0,    0, /*  0 */
+    10,   30,  2,                            /*  8 code section */
+    21,   2,   3,    0x7f, 0x81, 0, 0x7e,    /* 11 locals: 3 i32, 1 i64 (long LEB) */
+    0x20, 0,   0x04, 0x40, 0x41, 1, 0x0d, 0, 0x05, 0x41, 2, 0x21, 1, 0x0b, 0x0b, /* 18 */
+    6,    0,   0x41, 7,    0x41, 8, 0x0b,                                        /* 33 */
 };
 
-static const char text_of_first[] = ";; Glassbox bytecode listing 1: the functions of one process, in the order of their "
-                                    "first call\n"
-                                    "\n"
-                                    ";; func[0] of m.wasm, bytes 0xc to 0x21\n"
-                                    "(func $first\n"
-                                    "  local.get 0\n"
-                                    "  if\n"
-                                    "    i32.const 1\n"
-                                    "    br_if 0\n"
-                                    "  else\n"
-                                    "    i32.const 2\n"
-                                    "    local.set 1\n"
-                                    "  end\n"
-                                    ")\n";
+static const char text_of_first[] =
+    ";; Glassbox bytecode listing 1: the functions of one process, in the order of their "
+    "first call\n"
+    "\n"
+    ";; func[0] of m.wasm, bytes 0xc to 0x21\n"
+    "(func $first\n"
+    "  local.get 0\n"
+    "  if\n"
+    "    i32.const 1\n"
+    "    br_if 0\n"
+    "  else\n"
+    "    i32.const 2\n"
+    "    local.set 1\n"
+    "  end\n"
+    ")\n";
 
 static const char text_of_second[] = "\n"
                                      ";; func[1] of m.wasm, bytes 0x22 to 0x28\n"
@@ -90,7 +91,10 @@ static const struct vm_code_position first_positions[] = {
 
 static struct vm_code first_code(const struct fixture *fixture)
 {
-    return (struct vm_code){.module = &fixture->module, .funcidx = 0, .address = "", .size_bytes = 64,
+    return (struct vm_code){.module = &fixture->module,
+                            .funcidx = 0,
+                            .address = "",
+                            .size_bytes = 64,
                             .positions = first_positions,
                             .position_count = sizeof first_positions / sizeof first_positions[0]};
 }
@@ -110,7 +114,8 @@ static void functions_are_listed_as_they_come(void **state)
     free(text);
 
     /* Entering is at the head; of two instructions in one place the last counts. */
-    static const uint32_t expected[][2] = {{0, 4}, {8, 5}, {16, 6}, {24, 7}, {30, 9}, {40, 10}, {48, 11}, {56, 12}, {60, 13}};
+    static const uint32_t expected[][2] = {{0, 4},   {8, 5},   {16, 6},  {24, 7}, {30, 9},
+                                           {40, 10}, {48, 11}, {56, 12}, {60, 13}};
     assert_int_equal(row_count, sizeof expected / sizeof expected[0]);
     for (size_t i = 0; i < row_count; i++) {
         assert_int_equal(rows[i].offset, expected[i][0]);
@@ -119,8 +124,8 @@ static void functions_are_listed_as_they_come(void **state)
     }
 
     const struct vm_code_position positions[] = {{4, 35}, {8, 37}};
-    struct vm_code second = {.module = &fixture->module, .funcidx = 1, .size_bytes = 12, .positions = positions,
-                             .position_count = 2};
+    struct vm_code second = {
+        .module = &fixture->module, .funcidx = 1, .size_bytes = 12, .positions = positions, .position_count = 2};
     uint32_t second_line = 0;
     assert_int_equal(profile_listing_add(fixture->listing, &second, "second", &second_line, rows, &row_count, &err), 0);
     assert_int_equal(second_line, 16);
@@ -192,10 +197,11 @@ static void a_full_disk_leaves_whole_functions(void **state)
     limit = (struct rlimit){strlen(text_of_first) + 10, saved.rlim_max};
     setrlimit(RLIMIT_FSIZE, &limit);
     const struct vm_code_position positions[] = {{4, 35}};
-    struct vm_code second = {.module = &fixture->module, .funcidx = 1, .size_bytes = 12, .positions = positions,
-                             .position_count = 1};
+    struct vm_code second = {
+        .module = &fixture->module, .funcidx = 1, .size_bytes = 12, .positions = positions, .position_count = 1};
     uint32_t second_line = 0;
-    assert_int_equal(profile_listing_add(fixture->listing, &second, "second", &second_line, rows, &row_count, &err), -EFBIG);
+    assert_int_equal(profile_listing_add(fixture->listing, &second, "second", &second_line, rows, &row_count, &err),
+                     -EFBIG);
     setrlimit(RLIMIT_FSIZE, &saved);
     assert_int_equal(row_count, 0);
     assert_int_equal(second_line, 0);

@@ -218,9 +218,9 @@ uint32_t vm_module_listing(const struct vm_module *module, uint32_t offset, char
         bool has_index;
         const char *text;
     } known[] = {
-        {0x02, true, "block"},      {0x03, true, "loop"},    {0x04, true, "if"},   {0x05, false, "else"},
-        {0x0b, false, "end"},       {0x0c, true, "br"},      {0x0d, true, "br_if"}, {0x10, true, "call"},
-        {0x20, true, "local.get"},  {0x21, true, "local.set"}, {0x41, true, "i32.const"}, {0x6a, false, "i32.add"},
+        {0x02, true, "block"},     {0x03, true, "loop"},      {0x04, true, "if"},        {0x05, false, "else"},
+        {0x0b, false, "end"},      {0x0c, true, "br"},        {0x0d, true, "br_if"},     {0x10, true, "call"},
+        {0x20, true, "local.get"}, {0x21, true, "local.set"}, {0x41, true, "i32.const"}, {0x6a, false, "i32.add"},
     };
     uint8_t opcode = module->bytes[offset];
     ((struct vm_module *)module)->listing_calls++;

@@ -1,5 +1,5 @@
-/* module_double: struct vm_module for tests of profile/, so that they need no VM. Finds its way through a module's bytes by
- * hand, or is made of names alone. Lists the few instructions that the tests use. */
+/* module_double: struct vm_module for tests of profile/, so that they need no VM. Finds its way through a module's
+ * bytes by hand, or is made of names alone. Lists the few instructions that the tests use. */
 #ifndef GLASSBOX_TESTS_UNIT_PROFILE_MODULE_DOUBLE_H
 #define GLASSBOX_TESTS_UNIT_PROFILE_MODULE_DOUBLE_H
 

@@ -43,8 +43,12 @@ static void plain_names_stay(void **state)
 {
     assert_string_equal(name_alone("rb_ary_push"), "rb_ary_push");
     assert_string_equal(name_alone("_start.command_export"), "_start.command_export");
-    assert_string_equal(name_alone("std::vector<int>::push_back(int const&)"), "std::vector<int>::push_back(int const&)");
-    assert_string_equal(name_alone("gr\xc3\xbc\xc3\x9f" "e"), "gr\xc3\xbc\xc3\x9f" "e");
+    assert_string_equal(name_alone("std::vector<int>::push_back(int const&)"),
+                        "std::vector<int>::push_back(int const&)");
+    assert_string_equal(name_alone("gr\xc3\xbc\xc3\x9f"
+                                   "e"),
+                        "gr\xc3\xbc\xc3\x9f"
+                        "e");
     assert_string_equal(name_alone("\xf0\x9f\x92\x8e.shine"), "\xf0\x9f\x92\x8e.shine");
 }
 
@@ -117,11 +121,20 @@ static void a_name_cannot_pose_as_another(void **state)
 
 static void bug37_invalid_utf8_is_escaped(void **state)
 {
-    assert_string_equal(name_alone("a\xff\xfe" "b"), "a\\xff\\xfeb");
-    assert_string_equal(name_alone("abc\xc3"), "abc\\xc3");             /* cut short */
-    assert_string_equal(name_alone("a\xc0\x8a" "b"), "a\\xc0\\x8ab");    /* overlong newline */
-    assert_string_equal(name_alone("a\xe0\x80\x8a" "b"), "a\\xe0\\x80\\x8ab");
-    assert_string_equal(name_alone("a\xed\xa0\x80" "b"), "a\\xed\\xa0\\x80" "b"); /* surrogate */
+    assert_string_equal(name_alone("a\xff\xfe"
+                                   "b"),
+                        "a\\xff\\xfeb");
+    assert_string_equal(name_alone("abc\xc3"), "abc\\xc3"); /* cut short */
+    assert_string_equal(name_alone("a\xc0\x8a"
+                                   "b"),
+                        "a\\xc0\\x8ab"); /* overlong newline */
+    assert_string_equal(name_alone("a\xe0\x80\x8a"
+                                   "b"),
+                        "a\\xe0\\x80\\x8ab");
+    assert_string_equal(name_alone("a\xed\xa0\x80"
+                                   "b"),
+                        "a\\xed\\xa0\\x80"
+                        "b"); /* surrogate */
     assert_string_equal(name_alone("a\xf4\x90\x80\x80"), "a\\xf4\\x90\\x80\\x80");
     assert_string_equal(name_alone("a\x80z"), "a\\x80z");
 }
@@ -139,9 +152,15 @@ static void nothing_reaches_a_line_a_stack_or_a_terminal(void **state)
     assert_string_equal(name_alone("\x1b]0;title\x07"), "\\x1b]0:title\\x07");
     assert_string_equal(name_alone("a\r\tb\x7f"), "a\\x0d\\x09b\\x7f");
     assert_string_equal(escape("a\0b", 3), "a\\x00b");
-    assert_string_equal(name_alone("a\xc2\x9b" "2J"), "a\\u{9b}2J");          /* CSI of eight bits */
-    assert_string_equal(name_alone("ab\xe2\x80\xae" "cd"), "ab\\u{202e}cd");  /* right to left */
-    assert_string_equal(name_alone("ab\xe2\x81\xa6" "cd"), "ab\\u{2066}cd");
+    assert_string_equal(name_alone("a\xc2\x9b"
+                                   "2J"),
+                        "a\\u{9b}2J"); /* CSI of eight bits */
+    assert_string_equal(name_alone("ab\xe2\x80\xae"
+                                   "cd"),
+                        "ab\\u{202e}cd"); /* right to left */
+    assert_string_equal(name_alone("ab\xe2\x81\xa6"
+                                   "cd"),
+                        "ab\\u{2066}cd");
     assert_string_equal(name_alone("ab\xef\xbb\xbf"), "ab\\u{feff}");
     assert_string_equal(name_alone("ab\xf3\xa0\x81\x81"), "ab\\u{e0041}");
 }

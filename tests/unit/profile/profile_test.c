@@ -1,5 +1,5 @@
-/* profile: what becomes of a published region in map, dump, image and listing, and what is said when that fails. The VM is
- * this file: it makes code that returns at once and publishes it. */
+/* profile: what becomes of a published region in map, dump, image and listing, and what is said when that fails. The VM
+ * is this file: it makes code that returns at once and publishes it. */
 // clang-format off
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,10 +76,11 @@ static int teardown(void **state)
     return 0;
 }
 
-static void open_profile(struct fixture *fixture, unsigned announce, enum profile_line_source lines, const char *directory)
+static void open_profile(struct fixture *fixture, unsigned announce, enum profile_line_source lines,
+                         const char *directory)
 {
-    struct profile_config config = {.announce = announce, .directory = directory, .lines = lines, .message = note_message,
-                                    .message_user = fixture};
+    struct profile_config config = {
+        .announce = announce, .directory = directory, .lines = lines, .message = note_message, .message_user = fixture};
     struct err err = {0};
     assert_int_equal(profile_open(&config, &fixture->profile, &err), 0);
     const struct vm_hooks *hooks = profile_hooks(fixture->profile);
@@ -119,14 +120,19 @@ __attribute__((no_sanitize("function"))) static void run_region(const void *addr
 }
 
 /* Returns where the region is. */
-static const void *publish(struct fixture *fixture, const struct vm_module *module, uint32_t funcidx, const char *host_name)
+static const void *publish(struct fixture *fixture, const struct vm_module *module, uint32_t funcidx,
+                           const char *host_name)
 {
     memcpy((char *)fixture->memory.write + fixture->used_bytes, machine_code, sizeof machine_code);
     const char *address = (const char *)fixture->memory.execute + fixture->used_bytes;
     __builtin___clear_cache((char *)address, (char *)address + sizeof machine_code);
     fixture->used_bytes += 64;
-    struct vm_code code = {.module = module, .funcidx = funcidx, .host_name = host_name, .address = address,
-                           .size_bytes = sizeof machine_code, .positions = positions,
+    struct vm_code code = {.module = module,
+                           .funcidx = funcidx,
+                           .host_name = host_name,
+                           .address = address,
+                           .size_bytes = sizeof machine_code,
+                           .positions = positions,
                            .position_count = module ? 2 : 0};
     profile_hooks(fixture->profile)->code_published(fixture->profile, &code);
     run_region(address);

@@ -1,7 +1,8 @@
-/* publish_cost [MAP|JITDUMP|ELF bits] [LINES] [MODULE.wasm]: what publishing costs, by a publisher that does nothing else.
+/* publish_cost [MAP|JITDUMP|ELF bits] [LINES] [MODULE.wasm]: what publishing costs, by a publisher that does nothing
+ * else.
  *
- * Publishes every function of a module (or 20,000 functions of one made here, each of 100 instructions), each with a region
- * of 12 bytes an instruction, and prints microseconds a function. Not a test: times are nobody's contract. */
+ * Publishes every function of a module (or 20,000 functions of one made here, each of 100 instructions), each with a
+ * region of 12 bytes an instruction, and prints microseconds a function. Not a test: times are nobody's contract. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,8 +95,12 @@ int main(int argc, char **argv)
         size_t region_bytes = (count + 1) * REGION_BYTES_OF_INSTRUCTION;
         if (used + region_bytes > MEMORY_BYTES)
             break;
-        struct vm_code code = {.module = &module, .funcidx = funcidx, .address = (const char *)memory.execute + used,
-                               .size_bytes = region_bytes, .positions = positions, .position_count = count};
+        struct vm_code code = {.module = &module,
+                               .funcidx = funcidx,
+                               .address = (const char *)memory.execute + used,
+                               .size_bytes = region_bytes,
+                               .positions = positions,
+                               .position_count = count};
         hooks->code_published(profile, &code);
         used += region_bytes;
         if (published++ == 0)
@@ -105,7 +110,7 @@ int main(int argc, char **argv)
     profile_close(profile);
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    printf("first %.0f us, then %zu functions at %.2f us each, closing %.0f us, peak memory %ld MiB\n", first, published,
-           (total - first) / (double)published, now_us() - start - total, usage.ru_maxrss / 1024);
+    printf("first %.0f us, then %zu functions at %.2f us each, closing %.0f us, peak memory %ld MiB\n", first,
+           published, (total - first) / (double)published, now_us() - start - total, usage.ru_maxrss / 1024);
     return 0;
 }
