@@ -18,7 +18,11 @@ int run_enter(struct run_context *context, struct vm_instance *instance, const s
 /* Makes the innermost run_enter of the context return `status`. */
 _Noreturn void run_leave(struct run_context *context, int status);
 
-/* Where run_enter's rbp is, from the entry_sp that it noted. */
+/* Where run_enter's frame pointer is, from the entry_sp that it noted. */
+#if defined(__x86_64__)
 #define RUN_ENTER_FRAME 56
+#elif defined(__aarch64__)
+#define RUN_ENTER_FRAME 0
+#endif
 
 #endif

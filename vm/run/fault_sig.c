@@ -59,18 +59,20 @@ static bool in_handlers(const void *pc)
 #define FP(u) ((u)->uc_mcontext.gregs[REG_RBP])
 #define STREAM(u) ((u)->uc_mcontext.gregs[REG_R14])
 #define FIRST_ARGUMENT(u) ((u)->uc_mcontext.gregs[REG_RDI])
+#define RETURN_ADDRESS_BYTES 8 /* what a call leaves on the stack */
 #elif defined(__aarch64__)
 #define PC(u) ((u)->uc_mcontext.pc)
 #define SP(u) ((u)->uc_mcontext.sp)
 #define FP(u) ((u)->uc_mcontext.regs[29])
 #define STREAM(u) ((u)->uc_mcontext.regs[22])
 #define FIRST_ARGUMENT(u) ((u)->uc_mcontext.regs[0])
+#define RETURN_ADDRESS_BYTES 0
 #endif
 
 /* The red zone, and a stack as a called function finds it. */
 static uintptr_t below(uintptr_t sp)
 {
-    return ((sp - 256) & ~(uintptr_t)15) - 8;
+    return ((sp - 256) & ~(uintptr_t)15) - RETURN_ADDRESS_BYTES;
 }
 
 static void on_fault(int signal, siginfo_t *info, void *user_context)

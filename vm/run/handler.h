@@ -1,16 +1,17 @@
 /* handler: what every handler is: its arguments, which are the interpreter's registers, and how it ends.
  *
- *     register  argument  holds
- *     r12       instance  struct vm_instance of the running function
- *     r13       memory    first byte of its memory 0
- *     r14       stream    the operand stream, at this instruction's operands
- *     r15       frame     the running function's slots: parameters, locals, operand stack
- *     rdi rsi r8 r9 r11   r0 .. r4: values that the translator keeps in registers
- *     xmm0 .. xmm5        f0 .. f5
- *     rdx rcx             nothing: they are left to division and shifts; at a call they carry callee and function
+ *     x86-64            aarch64         argument  holds
+ *     r12               x20             instance  struct vm_instance of the running function
+ *     r13               x21             memory    first byte of its memory 0
+ *     r14               x22             stream    the operand stream, at this instruction's operands
+ *     r15               x23             frame     the running function's slots: parameters, locals, operand stack
+ *     rdi rsi r8 r9 r11 x24 x25 x28 x0 x1  r0 .. r4: values that the translator keeps in registers
+ *     xmm0 .. xmm5      v0 .. v5        f0 .. f5
+ *     rdx rcx           x26 x27         nothing: at a call they carry callee and function; x86-64 divides and shifts
+ *                                       with them
  *
- * (x86-64; preserve_none gives arguments in this order.) An i32 in r0..r4 has zeros above. Handlers leave rbp and rsp
- * as they find them: rbp is the frame pointer of the guest call, set by `enter`.
+ * (preserve_none gives arguments in this order.) An i32 in r0..r4 has zeros above. Handlers leave the frame pointer
+ * (rbp, x29) and the stack pointer as they find them: the frame pointer is that of the guest call, set by `enter`.
  *
  * A handler ends in a tail jump to run_next (NEXT), to a branch target (TAKE) or to the trap routine (TRAP). In a
  * region the jump to run_next is cut off and the next stencil follows; run in place, run_next fetches the next
@@ -130,7 +131,7 @@ __attribute__((preserve_none, visibility("hidden"))) void run_next(HANDLER_ARGUM
 #define BYTES_I 4
 #define SET(kind, value) (r##kind = (value))
 
-/* A float operand of kind 0..5 or S. Writing keeps the upper lanes, which is what the scalar instructions do. */
+/* A float operand of kind 0..5 or S. What stands in the lanes above is nobody's business. */
 #define GET_FLOAT(type, kind) GET_FLOAT_##kind(type)
 #define GET_FLOAT_0(type) LANE_##type(f0)
 #define GET_FLOAT_1(type) LANE_##type(f1)
@@ -142,6 +143,10 @@ __attribute__((preserve_none, visibility("hidden"))) void run_next(HANDLER_ARGUM
 #define LANE_f32(reg) ((reg)[0])
 #define LANE_f64(reg) (((double_register)(reg))[0])
 #define SET_FLOAT(type, kind, value) (f##kind = WITH_##type(f##kind, value))
+
+/* A value put into a register, and into a fresh one. Above it stands whatever costs nothing: x86-64's scalar
+ * instructions keep the upper lanes and its loads (movss, movsd) clear them; aarch64's clear them all. */
+#if defined(__x86_64__)
 #define WITH_f32(reg, value)           \
     ({                                 \
         float_register lanes_ = (reg); \
@@ -154,9 +159,24 @@ __attribute__((preserve_none, visibility("hidden"))) void run_next(HANDLER_ARGUM
         lanes_[0] = (value);                             \
         (float_register) lanes_;                         \
     })
-/* A load clears the upper lanes, as movss and movsd from memory do, and so depends on nothing. */
 #define NEW_f32(value) ((float_register){(value)})
 #define NEW_f64(value) ((float_register)(double_register){(value)})
+#elif defined(__aarch64__)
+#define WITH_f32(reg, value) NEW_f32(value)
+#define WITH_f64(reg, value) NEW_f64(value)
+#define NEW_f32(value)         \
+    ({                         \
+        float_register lanes_; \
+        lanes_[0] = (value);   \
+        lanes_;                \
+    })
+#define NEW_f64(value)           \
+    ({                           \
+        double_register lanes_;  \
+        lanes_[0] = (value);     \
+        (float_register) lanes_; \
+    })
+#endif
 
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
