@@ -12,7 +12,7 @@ clang-19 lld-19 llvm-19
 libelf-dev libdw-dev libiberty-dev libjansson-dev libcapstone-dev
 wasi-libc libclang-rt-19-dev-wasm32
 linux-perf binutils python3
-libcmocka-dev libclang-rt-19-dev wabt binaryen nodejs shellcheck
+libcmocka-dev libclang-rt-19-dev elfutils wabt binaryen nodejs shellcheck
 "
 
 missing=

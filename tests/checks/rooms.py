@@ -55,6 +55,15 @@ def sources(room, *suffixes):
     return sorted(path for path in (TREE / room).rglob("*") if path.suffix in suffixes)
 
 
+def everything():
+    """Every file of the tree, without what builds and git keep in it."""
+    for top in sorted(TREE.iterdir()):
+        if top.is_dir() and top.name not in ("build", ".git"):
+            yield from sorted(path for path in top.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+        elif top.is_file():
+            yield top
+
+
 def report(problems):
     """Prints them, one a line, and returns the exit status."""
     for problem in problems:

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """What of the house style a script can see: lengths of lines and files, blanks, the essay that opens a .c file."""
 
-import subprocess
 import sys
 
-from rooms import TREE, report
+from rooms import TREE, everything, report
 
 COLUMNS, LINES = 120, 1000
 TEXT = (".c", ".h", ".def", ".S", ".py", ".sh", ".cmake", ".txt", ".rb")
@@ -29,12 +28,7 @@ def problems_of(path):
 
 
 def main():
-    tracked = subprocess.run(["git", "-C", TREE, "ls-files", "-z"], capture_output=True, text=True)
-    if tracked.returncode:
-        print("skip: not a git checkout: " + tracked.stderr.strip())
-        return 77
-    paths = [TREE / name for name in tracked.stdout.split("\0") if name.endswith(TEXT)]
-    return report([problem for path in paths if path.exists() for problem in problems_of(path)])
+    return report([problem for path in everything() if path.suffix in TEXT for problem in problems_of(path)])
 
 
 sys.exit(main())

@@ -23,7 +23,7 @@ def install(build_folder, prefix):
 
 def build(source_folder, compiler, prefix, folder):
     """By find_package alone."""
-    run(["cmake", "-S", source_folder / "examples/tinyvm", "-B", folder, f"-DCMAKE_PREFIX_PATH={prefix}",
+    run(["cmake", "-G", "Ninja", "-S", source_folder / "examples/tinyvm", "-B", folder, f"-DCMAKE_PREFIX_PATH={prefix}",
          f"-DCMAKE_C_COMPILER={compiler}"])
     run(["cmake", "--build", folder])
     return folder / "tinyvm"
