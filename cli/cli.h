@@ -75,8 +75,12 @@ struct cli_options {
     const char *value; /* of the option: its argument */
     unsigned choice;   /* of a CHOICE: the word's index; of a LIST: a set of bits, 1 << index */
     uint64_t seen;     /* options met so far, 1 << enum cli_option */
+    bool is_closed;    /* `--` ended them: nothing after it can have been meant as an option */
 };
 
+/* An operand that reads as one of the command's own choices (--perf=map), and so was meant as an option but stands
+ * where it would be the guest's; NULL: there is none, or `--` says that it is meant so. */
+const char *cli_options_misplaced(const struct cli_options *options);
 struct cli_options cli_options_start(enum cli_command command, int argc, char **argv);
 enum cli_option cli_options_next(struct cli_options *options);
 bool cli_options_seen(const struct cli_options *options, enum cli_option option);

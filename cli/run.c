@@ -160,6 +160,11 @@ static bool parse_options(struct run *run, int argc, char **argv, int *status)
     run->operands = argv + options.next;
     run->operand_count = argc - options.next;
     *status = run->operand_count > 0 ? check_options(run, &options) : usage("no MODULE is given");
+    const char *misplaced = cli_options_misplaced(&options);
+    if (*status == CLI_OK && misplaced) {
+        *status = cli_usage_error(
+            CLI_COMMAND_run, "%s after MODULE would go to the guest: put it before, or -- before MODULE", misplaced);
+    }
     return *status == CLI_OK;
 }
 

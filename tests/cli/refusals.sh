@@ -27,6 +27,12 @@ refused "unknown option --version" run --version
 refused "no MODULE" run
 refused "no MODULE" run --invoke=f
 refused "no MODULE" dump
+refused "--perf=map after MODULE" run empty.wasm --perf=map
+refused "--perf=elf,map after MODULE" empty.wasm one --perf=elf,map
+refused "--dispatch=shared after MODULE" run empty.wasm --dispatch=shared
+refused "--lines=source after MODULE" run --perf=elf empty.wasm --lines=source
+run 0 "$GLASSBOX" run -- empty.wasm --perf=map
+run 0 "$GLASSBOX" run empty.wasm --perf=other --perf --dir=. --help
 refused "--func.*come before MODULE" dump empty.wasm --func=1
 refused "more.wasm" dump empty.wasm more.wasm
 refused "empty.wasm: doctor takes no operands" doctor empty.wasm

@@ -1,6 +1,6 @@
 #!/bin/sh
-# stencil_tool.sh TOOL COMPILER SOURCE OBJECT...: the tool accepts the real handlers and refuses, by name, one that refers to
-# a constant in memory, one that calls a function, and one that is missing.
+# stencil_tool.sh TOOL COMPILER SOURCE OBJECT...: the tool accepts the real handlers and refuses, by name, one that refers
+# to a constant in memory, one that calls a function, and one that is missing.
 set -eu
 tool=$1 compiler=$2 source=$3
 shift 3
@@ -28,8 +28,14 @@ refused() { # NAME WORD OBJECT...
 }
 
 handler() { # BODY: as the first integer handler
-    printf '#include "vm/run/handler.h"\nvoid elsewhere(void);\nstatic const double constants[2] = {1.5, 2.5};\nHANDLER(i32_add_0_0_n) { %s }\n' "$1" >"$work/bad.c"
-    "$compiler" -O2 -std=gnu17 -I"$source" -fPIC -ffunction-sections -Wno-uninitialized -c "$work/bad.c" -o "$work/bad.o"
+    cat >"$work/bad.c" <<C
+#include "vm/run/handler.h"
+void elsewhere(void);
+static const double constants[2] = {1.5, 2.5};
+HANDLER(i32_add_0_0_n) { $1 }
+C
+    "$compiler" -O2 -std=gnu17 -I"$source" -fPIC -ffunction-sections -Wno-uninitialized \
+        -c "$work/bad.c" -o "$work/bad.o"
     rm "$work/bad.c"
 }
 
