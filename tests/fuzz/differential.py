@@ -70,10 +70,10 @@ def compare_with_node(run_exports, modules):
     parts = re.split(r"^module ", printed, flags=re.MULTILINE)[1:]
     for part in parts:
         path, *nodes = part.splitlines()
-        ours = subprocess.run([run_exports, "--print=region", path], capture_output=True, text=True).stdout.splitlines()
+        ours = subprocess.run([run_exports, "--print=shared", path], capture_output=True, text=True).stdout.splitlines()
         for our_line, node_line in zip(ours + [""] * len(nodes), nodes + [""] * (len(ours) - len(nodes))):
             if not same_line(our_line, node_line):
-                found.append(f"{path}: region: {our_line} | node: {node_line}")
+                found.append(f"{path}: shared: {our_line} | node: {node_line}")
                 break
     return found, len(parts)
 

@@ -12,6 +12,8 @@
  * the parent does nothing but fork and count, thousands a second. Binaryen's random modules bound their own loops by a
  * counter, which the export hangLimitInitializer sets back before each call.
  *
+ * A sanitizer's build has no regions: it runs each module twice in the shared mode, and the sanitizer is the judge.
+ *
  * Rejected: comparing exit statuses and printed output of two glassbox processes. It is slower by a factor of ten, and
  * results that a program does not print would not be compared.
  */
@@ -250,7 +252,8 @@ static enum verdict compare_modes(const char *path, uint32_t *calls)
     void *bytes = read_file(path, &size_bytes);
     if (!bytes) return NO_MODULE;
     struct transcript region, shared;
-    enum verdict verdict = run_module(bytes, size_bytes, VM_DISPATCH_REGION, &region);
+    enum vm_dispatch first = vm_has_regions() ? VM_DISPATCH_REGION : VM_DISPATCH_SHARED;
+    enum verdict verdict = run_module(bytes, size_bytes, first, &region);
     if (verdict == REFUSED) {
         printf("%s: refused: %s", path, region.text);
     } else {
