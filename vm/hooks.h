@@ -44,6 +44,8 @@ struct vm_code_memory {
     void *owner; /* the provider's */
 };
 
+enum vm_leave { VM_LEAVE_RETURN, VM_LEAVE_TAIL_CALL, VM_LEAVE_UNWIND };
+
 struct vm_hooks {
     /* Provides at least `size_bytes` (a multiple of the page) of code memory; false: the VM uses memory of its own
      * (shared anonymous, aliased by mremap). */
@@ -55,6 +57,23 @@ struct vm_hooks {
 
     /* The module is about to go: nothing that was learnt of it may be kept under its address. */
     void (*module_destroyed)(void *user, const struct vm_module *module);
+
+    /* ---- observation: laid into a function's code when it is translated, and only where asked for ---- */
+
+    /* Asked once for each function, host functions included (`module` NULL, `host_name` set), before it is translated.
+     * Returns what stands for the function in enter and leave, or NULL: this function is not observed. */
+    void *(*observe_function)(void *user, const struct vm_module *module, uint32_t funcidx, const char *host_name);
+    /* A thread (a store) runs guest code for the first time. `instructions` is where the VM counts the bytecode
+     * instructions that the thread has executed, exact whenever a hook is called; it is good until thread_end. Returns
+     * what stands for the thread in enter and leave. */
+    void *(*thread_begin)(void *user, const uint64_t *instructions);
+    void (*thread_end)(void *thread);
+    /* An observed function has begun, and has ended: by returning, by a tail call (the callee's enter follows), or by a
+     * trap or exit that unwinds it (innermost first). Pairs nest. Called on the guest's stack in the guest's thread. */
+    void (*enter)(void *thread, void *function);
+    void (*leave)(void *thread, void *function, enum vm_leave why);
+    /* Whether functions count the instructions they execute: all of a module or none. */
+    bool counts_instructions;
 };
 
 /* ---- what reports need to know of a module; all read-only, any thread ---- */
