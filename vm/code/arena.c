@@ -6,8 +6,10 @@
  * (a file on a disk that must not run full), so there the first chunk is 1 MiB and each is twice the one before. Chunks
  * are never given back before the engine ends: code that was announced stays where it was announced.
  *
- * Rejected: one RWX mapping (hostile guests), mprotect flips (a new MMAP2 event each, and other threads fault), memfd
- * (perf does not look into its map for it).
+ * Where mremap does not alias (qemu-user refuses an old size of 0) a memfd is mapped twice instead; perf does not look
+ * into its map for that.
+ *
+ * Rejected: one RWX mapping (hostile guests), mprotect flips (a new MMAP2 event each, and other threads fault).
  *
  * Shared pages stay shared across fork: a forked child must not translate into its parent's chunks. So a chunk
  * remembers who made it and a child starts one of its own. */
@@ -39,18 +41,45 @@ void code_arena_init(struct code_arena *arena, const struct vm_hooks *hooks, voi
     *arena = (struct code_arena){.hooks = hooks, .hooks_user = hooks_user};
 }
 
+static bool map_anonymous(size_t size_bytes, void **execute, void **write)
+{
+    *execute = mmap(NULL, size_bytes, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (*execute == MAP_FAILED)
+        return false;
+    *write = mremap(*execute, 0, size_bytes, MREMAP_MAYMOVE);
+    if (*write != MAP_FAILED && mprotect(*write, size_bytes, PROT_READ | PROT_WRITE) == 0)
+        return true;
+    if (*write != MAP_FAILED)
+        munmap(*write, size_bytes);
+    munmap(*execute, size_bytes);
+    return false;
+}
+
+static bool map_memfd(size_t size_bytes, void **execute, void **write)
+{
+    int fd = memfd_create("glassbox", MFD_CLOEXEC);
+    if (fd < 0)
+        return false;
+    *execute = *write = MAP_FAILED;
+    if (ftruncate(fd, (off_t)size_bytes) == 0) {
+        *execute = mmap(NULL, size_bytes, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_NORESERVE, fd, 0);
+        *write = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    }
+    close(fd);
+    if (*execute != MAP_FAILED && *write != MAP_FAILED)
+        return true;
+    if (*execute != MAP_FAILED)
+        munmap(*execute, size_bytes);
+    if (*write != MAP_FAILED)
+        munmap(*write, size_bytes);
+    return false;
+}
+
 static bool map_chunk(size_t size_bytes, struct vm_code_memory *memory)
 {
-    void *execute = mmap(NULL, size_bytes, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (execute == MAP_FAILED)
+    void *execute, *write;
+    if (!map_anonymous(size_bytes, &execute, &write) && !map_memfd(size_bytes, &execute, &write))
         return false;
-    void *write = mremap(execute, 0, size_bytes, MREMAP_MAYMOVE);
-    if (write == MAP_FAILED || mprotect(write, size_bytes, PROT_READ | PROT_WRITE) != 0) {
-        if (write != MAP_FAILED)
-            munmap(write, size_bytes);
-        munmap(execute, size_bytes);
-        return false;
-    }
     *memory = (struct vm_code_memory){.write = write, .execute = execute, .size_bytes = size_bytes};
     return true;
 }
