@@ -2,8 +2,6 @@
  *
  * At a label that is branched to, every value is in its own slot and no register holds anything. A conditional branch
  * whose label takes values moves them only where they do not stand there already, on the taken path alone. */
-#include <stdlib.h>
-
 #include "vm/code/translator.h"
 
 /* ---- conditions ---- */
@@ -126,9 +124,10 @@ struct control *code_push_control(struct code_translator *t, enum wasm_opcode op
     return control;
 }
 
-static void branch_counts(const struct control *control, uint32_t *count)
+/* How many values a branch to the label takes along. */
+static uint32_t branch_count(const struct control *control)
 {
-    *count = control->opcode == WASM_OP_loop ? control->start_count : control->end_count;
+    return control->opcode == WASM_OP_loop ? control->start_count : control->end_count;
 }
 
 /* True where the topmost `count` values already stand where the label expects them. */
@@ -137,12 +136,12 @@ static bool is_in_place(const struct code_translator *t, const struct control *c
     return t->values.count - count == control->height;
 }
 
-/* Moves the topmost `count` values to the label's slots, changing nothing that the translator knows. */
-static void move_to_label(struct code_translator *t, const struct control *control, uint32_t count)
+/* Moves the topmost `count` values to the label's slots, changing nothing that the translator knows, and goes there. */
+static void branch_with(struct code_translator *t, const struct control *control, uint32_t count)
 {
-    uint32_t first = (uint32_t)t->values.count - count;
-    for (uint32_t i = 0; i < count; i++)
-        code_store_value(t, vec_at(&t->values, first + i), stack_slot(t, control->height + i));
+    code_move_top(t, count, stack_slot(t, control->height));
+    code_emit(t, CODE_br);
+    code_emit_target(t, control->label);
 }
 
 void code_emit_return(struct code_translator *t)
@@ -152,10 +151,8 @@ void code_emit_return(struct code_translator *t)
         struct value value = code_pop(t);
         code_load_value(t, &value, 0);
     } else if (count > 1) {
-        code_flush_top(t, count);
-        uint32_t first = (uint32_t)t->values.count - count;
-        for (uint32_t i = 0; i < count; i++)
-            code_store_value(t, vec_at(&t->values, first + i), i * 8);
+        code_flush_top(t, count); /* the slots below may be theirs */
+        code_move_top(t, count, 0);
     }
     code_emit(t, CODE_leave);
     t->is_reachable = false;
@@ -164,15 +161,14 @@ void code_emit_return(struct code_translator *t)
 void code_branch(struct code_translator *t, uint32_t depth)
 {
     struct control *control = control_at(t, depth);
-    uint32_t count;
     if (depth + 1 == t->controls.count) {
         code_emit_return(t);
         return;
     }
-    branch_counts(control, &count);
-    move_to_label(t, control, count);
-    code_emit(t, CODE_br);
-    code_emit_target(t, control->label);
+    uint32_t count = branch_count(control);
+    if (count > CODE_MOVES_MAX)
+        code_flush_top(t, count);
+    branch_with(t, control, count);
     control->is_branched_to = true;
     t->is_reachable = false;
 }
@@ -180,20 +176,17 @@ void code_branch(struct code_translator *t, uint32_t depth)
 void code_branch_if(struct code_translator *t, const struct condition *condition, uint32_t depth)
 {
     struct control *control = control_at(t, depth);
-    uint32_t count;
-    branch_counts(control, &count);
+    uint32_t count = branch_count(control);
+    bool in_place = is_in_place(t, control, count);
     control->is_branched_to = true;
-    if (is_in_place(t, control, count)) {
+    if (in_place || count > CODE_MOVES_MAX)
         code_flush_top(t, count);
-        emit_branch(t, condition, true, control->label);
-    } else if (count == 0) {
+    if (in_place || count == 0) {
         emit_branch(t, condition, true, control->label);
     } else {
         uint32_t skip = code_emit_label(t);
         emit_branch(t, condition, false, skip);
-        move_to_label(t, control, count);
-        code_emit(t, CODE_br);
-        code_emit_target(t, control->label);
+        branch_with(t, control, count);
         code_emit_bind(t, skip);
     }
 }
@@ -206,34 +199,24 @@ void code_branch_table(struct code_translator *t, const struct wasm_instruction 
     code_emit(t, CODE_br_table + reg);
     code_emit_u32(t, instruction->count);
     const uint8_t *at = instruction->list;
-    uint32_t targets = instruction->count + 1;
-    uint32_t *stubs = calloc(targets, sizeof *stubs); /* 1 + label of a stub that moves the values, or 0 */
-    if (!stubs) {
-        t->failed = true;
-        return;
-    }
-    for (uint32_t i = 0; i < targets; i++) {
+    for (uint32_t i = 0; i <= instruction->count; i++) {
         struct control *control = control_at(t, wasm_leb_u32(&at));
-        uint32_t count;
-        branch_counts(control, &count);
+        uint32_t count = branch_count(control);
+        bool needs_stub = count && !is_in_place(t, control, count);
         control->is_branched_to = true;
-        if (count && !is_in_place(t, control, count))
-            stubs[i] = 1 + code_emit_label(t);
-        code_emit_target(t, stubs[i] ? stubs[i] - 1 : control->label);
+        if (needs_stub && !control->stub)
+            control->stub = 1 + code_emit_label(t);
+        code_emit_target(t, needs_stub ? control->stub - 1 : control->label);
     }
     at = instruction->list;
-    for (uint32_t i = 0; i < targets; i++) {
+    for (uint32_t i = 0; i <= instruction->count; i++) {
         struct control *control = control_at(t, wasm_leb_u32(&at));
-        uint32_t count;
-        branch_counts(control, &count);
-        if (!stubs[i])
-            continue;
-        code_emit_bind(t, stubs[i] - 1);
-        move_to_label(t, control, count);
-        code_emit(t, CODE_br);
-        code_emit_target(t, control->label);
+        if (control->stub) {
+            code_emit_bind(t, control->stub - 1);
+            branch_with(t, control, branch_count(control));
+            control->stub = 0;
+        }
     }
-    free(stubs);
     t->is_reachable = false;
 }
 
@@ -270,13 +253,6 @@ void code_begin_if(struct code_translator *t, const struct wasm_instruction *ins
     control->else_label = code_emit_label(t);
     code_remember_locals(t, control);
     emit_branch(t, condition, false, control->else_label);
-}
-
-void code_push_slots(struct code_translator *t, const uint32_t *types, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        code_push_slot(t, (uint8_t)types[i]);
-    t->flushed = (uint32_t)t->values.count;
 }
 
 void code_begin_else(struct code_translator *t)

@@ -124,18 +124,11 @@ static void call_indirect(struct code_translator *t, uint32_t typeidx, uint32_t 
     end_call(t, type);
 }
 
-static void move_arguments(struct code_translator *t, const struct wasm_functype *type)
-{
-    uint32_t first = (uint32_t)t->values.count - type->param_count;
-    for (uint32_t i = 0; i < type->param_count; i++)
-        code_store_value(t, vec_at(&t->values, first + i), i * 8);
-}
-
 static void return_call(struct code_translator *t, uint32_t funcidx)
 {
     uint32_t imported = t->wasm->imported_func_count;
     code_flush(t);
-    move_arguments(t, func_type(t, funcidx));
+    code_move_top(t, func_type(t, funcidx)->param_count, 0);
     code_emit(t, funcidx < imported ? CODE_return_call_import : CODE_return_call);
     code_emit_u32(t, 0);
     if (funcidx < imported)
@@ -148,7 +141,7 @@ static void return_call(struct code_translator *t, uint32_t funcidx)
 static void return_call_indirect(struct code_translator *t, uint32_t typeidx, uint32_t tableidx)
 {
     load_index(t);
-    move_arguments(t, &t->wasm->types[typeidx]);
+    code_move_top(t, t->wasm->types[typeidx].param_count, 0);
     code_emit(t, CODE_return_call_indirect);
     code_emit_u32(t, 0);
     code_emit_u32(t, t->program->table_cells + 8 * tableidx);

@@ -1,5 +1,6 @@
 /* From a body's first call to its publication, under the engine's lock. The buffers of a translation belong to the
- * engine and are used again by the next. The entry is stored last: who sees it sees the stream and the region. */
+ * engine and are used again by the next, unless the body was so large that the next will hardly need them. The entry is
+ * stored last: who sees it sees the stream and the region. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -89,6 +90,8 @@ static int finish(struct code_translator *t, struct code_body *body, const char 
     return 0;
 }
 
+#define KEPT_BODY_BYTES (256u << 10)
+
 int code_translate(struct code_body *body)
 {
     struct vm_engine *engine = body->program->engine;
@@ -104,6 +107,10 @@ int code_translate(struct code_body *body)
             code_translate_function(t);
         }
         status = t ? finish(t, body, NULL) : -ENOMEM;
+        if (t && t->func->body.size_bytes > KEPT_BODY_BYTES) {
+            code_translator_destroy(t);
+            engine->translator = NULL;
+        }
     }
     pthread_mutex_unlock(&engine->lock);
     return status;

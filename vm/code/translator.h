@@ -72,6 +72,7 @@ struct control {
     enum wasm_opcode opcode; /* block, loop, if, else */
     uint32_t label;          /* where a branch to it goes */
     uint32_t else_label;     /* of an `if` without its else yet */
+    uint32_t stub;           /* while a br_table is translated: 1 + the label of what moves its values here, or 0 */
     uint32_t height;         /* of the operand stack below its parameters */
     uint32_t end_count;      /* results */
     const uint32_t *end_types;
@@ -172,6 +173,7 @@ static inline uint32_t stack_slot(const struct code_translator *t, uint32_t posi
 /* Popping a value pins its register until values_release: it will not be given to another. */
 struct value code_pop(struct code_translator *t);
 void code_push_slot(struct code_translator *t, uint8_t type);
+void code_push_slots(struct code_translator *t, const uint32_t *types, uint32_t count); /* all below are in slots, too */
 void code_push_local(struct code_translator *t, uint32_t local);
 void code_push_const(struct code_translator *t, uint8_t type, uint64_t bits);
 /* The value is in a register of the file its type says. */
@@ -203,8 +205,13 @@ void code_load_value(struct code_translator *t, const struct value *value, uint8
 void code_set_local(struct code_translator *t, uint32_t local);
 /* Every value of the operand stack into its own slot. */
 void code_flush(struct code_translator *t);
-/* The same for the topmost `count` values only. */
+/* The same for the topmost `count` values, at least. */
 void code_flush_top(struct code_translator *t, uint32_t count);
+/* Writes the topmost `count` values to `slot` and those after it, which are their own or lower ones. Changes nothing
+ * that the translator knows. More than CODE_MOVES_MAX are moved as a block and must have been flushed: a branch is an
+ * instruction of three bytes and may take 1,000 values along. */
+void code_move_top(struct code_translator *t, uint32_t count, uint32_t slot);
+#define CODE_MOVES_MAX 8
 /* Registers hold nothing: after flush, at a label, after a call. */
 void code_forget_registers(struct code_translator *t);
 void code_remember_locals(struct code_translator *t, struct control *control);
@@ -241,7 +248,6 @@ void code_begin_if(struct code_translator *t, const struct wasm_instruction *ins
                    const struct condition *condition);
 void code_begin_else(struct code_translator *t);
 void code_end_block(struct code_translator *t);
-void code_push_slots(struct code_translator *t, const uint32_t *types, uint32_t count);
 void code_branch(struct code_translator *t, uint32_t depth);
 void code_branch_if(struct code_translator *t, const struct condition *condition, uint32_t depth);
 void code_branch_table(struct code_translator *t, const struct wasm_instruction *instruction);

@@ -153,6 +153,21 @@ void code_push_slot(struct code_translator *t, uint8_t type)
     push(t, (struct value){.place = PLACE_SLOT, .type = type});
 }
 
+void code_push_slots(struct code_translator *t, const uint32_t *types, uint32_t count)
+{
+    uint32_t position = (uint32_t)t->values.count;
+    struct value *pushed = vec_append(&t->values, NULL, count);
+    if (!pushed) {
+        t->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        pushed[i] = (struct value){.place = PLACE_SLOT, .type = (uint8_t)types[i], .position = position + i};
+    if (t->values.count > t->max_height)
+        t->max_height = (uint32_t)t->values.count;
+    t->flushed = (uint32_t)t->values.count;
+}
+
 void code_push_local(struct code_translator *t, uint32_t local)
 {
     if (push(t, (struct value){.place = PLACE_LOCAL, .type = local_type(t, local), .local = local}))
@@ -196,8 +211,10 @@ struct value code_pop(struct code_translator *t)
 
 void code_values_truncate(struct code_translator *t, uint32_t height)
 {
-    while (t->values.count > height)
+    while (t->values.count > height && t->values.count > t->flushed)
         code_pop(t);
+    if (t->values.count > height) /* what is left is in slots, which nobody keeps an account of */
+        t->values.count = t->flushed = height;
     code_values_release(t);
 }
 
@@ -419,8 +436,26 @@ void code_flush(struct code_translator *t)
 
 void code_flush_top(struct code_translator *t, uint32_t count)
 {
+    if (count > CODE_MOVES_MAX) {
+        code_flush(t); /* so that the next branch with as many finds nothing to do */
+        return;
+    }
     for (uint32_t i = (uint32_t)t->values.count - count; i < t->values.count; i++)
         settle(t, at(t, i));
+}
+
+void code_move_top(struct code_translator *t, uint32_t count, uint32_t slot)
+{
+    uint32_t first = (uint32_t)t->values.count - count, from = stack_slot(t, first);
+    if (count <= CODE_MOVES_MAX) {
+        for (uint32_t i = 0; i < count; i++)
+            code_store_value(t, at(t, first + i), slot + 8 * i);
+    } else if (from != slot) {
+        code_emit(t, CODE_copy_slots);
+        code_emit_u32(t, slot);
+        code_emit_u32(t, from);
+        code_emit_u32(t, count);
+    }
 }
 
 static void forget_file(struct code_translator *t, struct register_file *file)
