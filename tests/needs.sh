@@ -37,6 +37,20 @@ need_node() {
     node -e 'process.exit(0)' 2>/dev/null || { echo "node is not on the PATH"; return 1; }
 }
 
+# What the preset aarch64 is built with and run by.
+need_aarch64() {
+    command -v qemu-aarch64-static >/dev/null ||
+        { echo "qemu-aarch64-static is not on the PATH (Debian: qemu-user-static)"; return 1; }
+    clang-19 --version >/dev/null 2>&1 || { echo "no clang-19"; return 1; }
+    [ -f "${0%/*}/../build/aarch64-sysroot/packages" ] ||
+        { echo "no libraries for aarch64: run scripts/aarch64-sysroot"; return 1; }
+}
+
+# CRuby as a WASI command that evaluates its standard input.
+need_ruby() {
+    [ -r "${RUBY_WASM:-}" ] || { echo "RUBY_WASM names no readable file"; return 1; }
+}
+
 named=0
 while [ "$1" != -- ]; do
     [ $# -gt 0 ] || { echo "needs.sh: no -- COMMAND" >&2; exit 1; }

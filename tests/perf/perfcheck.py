@@ -70,10 +70,13 @@ class Recording:
     def perf(self, *words, **options):
         return run(["perf", "--buildid-dir", self.folder / "debug", *words], **options)
 
-    def record(self, command, options=()):
+    def record(self, command, options=(), **how):
+        """What `command` prints."""
         clock = ["-k", "mono"] if "jitdump" in self.kind else []
-        self.perf("record", "-q", "-e", "cpu-clock:u", "-F", "5000", *clock, *options, "-o", self.data, "--", *command)
+        printed = self.perf("record", "-q", "-e", "cpu-clock:u", "-F", "5000", *clock, *options, "-o", self.data, "--",
+                            *command, **how)
         self.finish()
+        return printed
 
     def finish(self):
         """After perf record has ended."""
