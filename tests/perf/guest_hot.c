@@ -1,5 +1,5 @@
-/* guest_hot: a loop with one hot instruction. Each division needs the one before it and takes longer than all else in the
- * loop together, so a profile by bytecode instruction has to begin with i64.div_u. */
+/* guest_hot: a loop with one hot instruction. Each division needs the one before it and takes longer than all else in
+ * the loop together, so a profile by bytecode instruction has to begin with i64.div_u. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
 
     summary.py RUNNER MODE...
 
-Nothing is skipped: a command that skip.txt names has to fail, any other has to pass, and where it names a whole script, at
-least one command has to fail. A script, skipped or not, that crashes or does not end is a failure.
+Nothing is skipped: a command that skip.txt names has to fail, any other has to pass, and where it names a whole script,
+at least one command has to fail. A script, skipped or not, that crashes or does not end is a failure.
 """
 import collections
 import os
