@@ -28,7 +28,8 @@ bool code_is_float_comparison(enum wasm_opcode opcode)
     return opcode >= WASM_OP_f32_eq && opcode <= WASM_OP_f64_ge;
 }
 
-void code_compare_integers(enum wasm_opcode opcode, struct value *first, struct value *second, uint32_t *which, bool *is_64)
+void code_compare_integers(enum wasm_opcode opcode, struct value *first, struct value *second, uint32_t *which,
+                           bool *is_64)
 {
     *which = integer_comparison(opcode, is_64);
     if (first->place == PLACE_CONST && second->place != PLACE_CONST) {
@@ -245,7 +246,8 @@ void code_begin_loop(struct code_translator *t, const struct wasm_instruction *i
     code_emit_bind(t, control->label);
 }
 
-void code_begin_if(struct code_translator *t, const struct wasm_instruction *instruction, const struct condition *condition)
+void code_begin_if(struct code_translator *t, const struct wasm_instruction *instruction,
+                   const struct condition *condition)
 {
     struct control *control = code_begin_block(t, instruction);
     if (!control)

@@ -14,6 +14,7 @@
 void code_emit_begin(struct code_translator *t)
 {
     t->stream.count = t->region.count = t->positions.count = t->labels.count = t->fixups.count = 0;
+    t->bytecode_offset = 0;
     t->failed = false;
 }
 

@@ -70,7 +70,7 @@ void code_program_fini(struct code_program *program);
 int code_translate(struct code_body *body);
 
 /* The region of a host function: it needs one, since perf shows it by name. */
-int code_host_body(struct vm_engine *engine, struct code_body *body, const char *name)
+int code_host_body(struct vm_engine *engine, struct code_body *body, const struct vm_functype *type, const char *name)
     __attribute__((warn_unused_result));
 
 /* The instruction that the stream pointer or the machine code address stands in: offset in the module, or 0. */

@@ -116,12 +116,42 @@ int code_translate(struct code_body *body)
     return status;
 }
 
-int code_host_body(struct vm_engine *engine, struct code_body *body, const char *name)
+static void load_integer(struct code_translator *t, uint32_t type, uint32_t slot)
+{
+    code_emit(t, CODE_load_slot);
+    code_emit_u32(t, slot);
+    if (type == VM_I32)
+        code_emit(t, CODE_i32_wrap_i64);
+}
+
+/* What the host function wrote may have anything in the upper half of an i32, which translated code takes for zero. A
+ * single result goes where a guest's would be, several stay in their slots. */
+static void translate_host(struct code_translator *t, const struct vm_functype *type)
+{
+    code_emit(t, CODE_host_call);
+    if (type->result_count == 1 && is_float((uint8_t)type->results[0])) {
+        code_emit(t, CODE_float_load_slot);
+        code_emit_u32(t, 0);
+    } else if (type->result_count == 1) {
+        load_integer(t, type->results[0], 0);
+    } else {
+        for (uint32_t i = 0; i < type->result_count; i++) {
+            if (type->results[i] != VM_I32)
+                continue;
+            load_integer(t, VM_I32, local_slot(i));
+            code_emit(t, CODE_store_slot);
+            code_emit_u32(t, local_slot(i));
+        }
+    }
+    code_emit(t, CODE_leave);
+}
+
+int code_host_body(struct vm_engine *engine, struct code_body *body, const struct vm_functype *type, const char *name)
 {
     pthread_mutex_lock(&engine->lock);
     struct code_translator *t = begin(engine);
     if (t)
-        code_emit(t, CODE_host_call);
+        translate_host(t, type);
     int status = t ? finish(t, body, name) : -ENOMEM;
     pthread_mutex_unlock(&engine->lock);
     return status;

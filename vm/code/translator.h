@@ -173,7 +173,8 @@ static inline uint32_t stack_slot(const struct code_translator *t, uint32_t posi
 /* Popping a value pins its register until values_release: it will not be given to another. */
 struct value code_pop(struct code_translator *t);
 void code_push_slot(struct code_translator *t, uint8_t type);
-void code_push_slots(struct code_translator *t, const uint32_t *types, uint32_t count); /* all below are in slots, too */
+/* All values below are in slots, too. */
+void code_push_slots(struct code_translator *t, const uint32_t *types, uint32_t count);
 void code_push_local(struct code_translator *t, uint32_t local);
 void code_push_const(struct code_translator *t, uint8_t type, uint64_t bits);
 /* The value is in a register of the file its type says. */

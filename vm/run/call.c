@@ -3,7 +3,8 @@
  * Each store has one value stack, mapped at the first call. A call from the host starts at its bottom, or, where the
  * guest has called the host and the host calls back, above what the guest uses. Guest frames take at least as much of
  * it as of the native stack, so its limit bounds both, as long as there is that much native stack left: where there is
- * less (a thread with a small stack, deep host recursion) the limit is drawn in.
+ * less (a thread with a small stack, deep host recursion) the limit is drawn in. A tail call into another instance,
+ * whose frame stays without taking any value stack, draws it in by as much itself.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +86,6 @@ static bool set_limits(struct run_context *context, size_t need_bytes)
     size_t native = (size_t)(here - bottom);
     size_t value = (size_t)(context->stack + context->stack_bytes - context->frame);
     size_t usable = native < value ? native : value;
-    context->native_limit = bottom;
     context->stack_limit = context->frame + usable;
     return need_bytes + LEAST_FRAME_BYTES <= usable;
 }
@@ -97,6 +97,14 @@ void run_fill_trap(struct vm_trap *trap, enum vm_trap_kind kind)
     snprintf(trap->message, sizeof trap->message, "%s", vm_trap_text(kind));
 }
 
+void run_complete_trap(struct vm_trap *trap)
+{
+    if (trap->kind == VM_TRAP_NONE)
+        trap->kind = VM_TRAP_HOST;
+    if (!trap->message[0])
+        snprintf(trap->message, sizeof trap->message, "%s", vm_trap_text(trap->kind));
+}
+
 static bool trap_now(struct vm_trap *trap, enum vm_trap_kind kind)
 {
     run_fill_trap(trap, kind);
@@ -106,8 +114,12 @@ static bool trap_now(struct vm_trap *trap, enum vm_trap_kind kind)
 bool vm_call(struct vm_func *func, union vm_slot *slots, struct vm_trap *trap)
 {
     memset(trap, 0, offsetof(struct vm_trap, frames));
-    if (!func->instance)
-        return func->host(func->user, NULL, slots, trap);
+    if (!func->instance) {
+        bool is_done = func->host(func->user, NULL, slots, trap);
+        if (!is_done)
+            run_complete_trap(trap);
+        return is_done;
+    }
     struct vm_functype type = vm_func_type(func);
     struct run_context *context = func->instance->context, saved;
     if (!context->stack && !map_stack(context, func->engine->config.stack_bytes))
@@ -136,10 +148,6 @@ bool vm_call(struct vm_func *func, union vm_slot *slots, struct vm_trap *trap)
     } else if (status == 0 && type.result_count) {
         memcpy(slots, values, 8 * type.result_count);
     }
-    uint8_t *stack = context->stack;
-    size_t stack_bytes = context->stack_bytes;
     *context = saved;
-    context->stack = stack;
-    context->stack_bytes = stack_bytes;
     return status == 0;
 }

@@ -165,8 +165,8 @@ handler return_call
 end return_call
 
 /* Tail calls the struct vm_func in `func`. The caller of this function expects its instance back, so only a function of
- * the same instance takes this frame's place; another's is called, and since its arguments stand where this frame's
- * slots do, the value stack does not grow with it and the native stack has to be looked at. */
+ * the same instance takes this frame's place; another's is called. Since its arguments stand where this frame's slots
+ * do, the value stack does not grow with it, and its limit is drawn in instead. */
     .macro return_call_func
     ldr x8, [func, #FUNC_INSTANCE]
     ldr body, [func, #FUNC_BODY]
@@ -176,11 +176,10 @@ end return_call
     drop_frame
     br x9
 4:  ldr x9, [instance, #INSTANCE_CONTEXT]
-    ldr x9, [x9, #CONTEXT_NATIVE_LIMIT]
-    cmp sp, x9
-    b.hs 5f
-    trap TRAP_STACK_EXHAUSTED
-5:  stp instance, stream, [x29, #-16]
+    ldr x10, [x9, #CONTEXT_STACK_LIMIT]
+    sub x10, x10, #NATIVE_FRAME_BYTES
+    str x10, [x9, #CONTEXT_STACK_LIMIT]
+    stp instance, stream, [x29, #-16]
     cmp x8, #0
     csel instance, x8, instance, ne
     ldr memory, [instance, #INSTANCE_MEMORY]
@@ -188,6 +187,10 @@ end return_call
     blr x9
     ldur instance, [x29, #-16]
     ldr memory, [instance, #INSTANCE_MEMORY]
+    ldr x9, [instance, #INSTANCE_CONTEXT]
+    ldr x10, [x9, #CONTEXT_STACK_LIMIT]
+    add x10, x10, #NATIVE_FRAME_BYTES
+    str x10, [x9, #CONTEXT_STACK_LIMIT]
     drop_frame
     ret
     .endm
@@ -205,7 +208,8 @@ handler return_call_indirect
     return_call_func
 end return_call_indirect
 
-/* The whole region of a host function. bool host(user, caller, slots, trap). C preserves instance and frame. */
+/* A host function's region begins with this, which calls it: bool host(user, caller, slots, trap), and goes on to load
+ * the result. C preserves instance, stream and frame. */
 handler host_call
     make_frame
     ldr x8, [instance, #INSTANCE_CONTEXT]
@@ -224,10 +228,7 @@ handler host_call
     blr x9
     tbnz w0, #0, 2f
     trap TRAP_NONE
-2:  ldr r0, [frame]
-    ldr d0, [frame]
-    drop_frame
-    ret
+2:  b run_next
 end host_call
 
 /* ---- not stencils ---- */

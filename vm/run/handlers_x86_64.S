@@ -149,8 +149,8 @@ handler return_call
 end return_call
 
 /* Tail calls the struct vm_func in rcx. The caller of this function expects its instance back, so only a function of
- * the same instance takes this frame's place; another's is called, and since its arguments stand where this frame's
- * slots do, the value stack does not grow with it and the native stack has to be looked at. */
+ * the same instance takes this frame's place; another's is called. Since its arguments stand where this frame's slots
+ * do, the value stack does not grow with it, and its limit is drawn in instead. */
     .macro return_call_func
     mov FUNC_BODY(%rcx), %rdx
     mov BODY_ENTRY(%rdx), %rax
@@ -160,10 +160,8 @@ end return_call
     leave
     jmp *%rax
 4:  mov INSTANCE_CONTEXT(%instance), %rdi
-    cmp CONTEXT_NATIVE_LIMIT(%rdi), %rsp
-    jae 5f
-    trap TRAP_STACK_EXHAUSTED
-5:  mov %stream, -8(%rbp)
+    subq $NATIVE_FRAME_BYTES, CONTEXT_STACK_LIMIT(%rdi)
+    mov %stream, -8(%rbp)
     mov %instance, -16(%rbp)
     mov FUNC_INSTANCE(%rcx), %rdi
     test %rdi, %rdi
@@ -173,6 +171,8 @@ end return_call
     call *%rax
     mov -16(%rbp), %instance
     mov INSTANCE_MEMORY(%instance), %memory
+    mov INSTANCE_CONTEXT(%instance), %rax
+    addq $NATIVE_FRAME_BYTES, CONTEXT_STACK_LIMIT(%rax)
     leave
     ret
     .endm
@@ -190,17 +190,17 @@ handler return_call_indirect
     return_call_func
 end return_call_indirect
 
-/* The whole region of a host function: rcx = struct vm_func. bool host(user, caller, slots, trap). */
+/* A host function's region begins with this, which calls it: bool host(user, caller, slots, trap), and goes on to load
+ * the result. rcx = struct vm_func. */
 handler host_call
     push %rbp
     mov %rsp, %rbp
-    sub $24, %rsp
+    sub $16, %rsp
     mov INSTANCE_CONTEXT(%instance), %rax
     mov FUNC_SLOTS_BYTES(%rcx), %edx
     add %frame, %rdx
     cmp CONTEXT_STACK_LIMIT(%rax), %rdx
     jbe 1f
-    sub $8, %rsp
     trap TRAP_STACK_EXHAUSTED
 1:  mov %rdx, CONTEXT_FRAME(%rax)
     mov FUNC_USER(%rcx), %rdi
@@ -208,15 +208,13 @@ handler host_call
     mov %frame, %rdx
     mov FUNC_HOST(%rcx), %r8
     mov CONTEXT_TRAP(%rax), %rcx
+    sub $8, %rsp
     call *%r8
+    add $8, %rsp
     test %al, %al
     jne 2f
-    sub $8, %rsp
     trap TRAP_NONE
-2:  mov (%frame), %rdi
-    movsd (%frame), %xmm0
-    leave
-    ret
+2:  jmp run_next
 end host_call
 
 /* ---- not stencils ---- */

@@ -20,12 +20,11 @@
 
 /* One thread's execution state; a store has one. What assembly reads comes first. */
 struct run_context {
-    uint8_t *stack_limit;  /* a frame must end at or below */
-    uint8_t *native_limit; /* rsp may not fall below, where frames do not grow */
-    void *entry_sp;        /* of the innermost run_enter */
-    uint8_t *frame;        /* free value stack above the innermost host call */
-    struct vm_trap *trap;  /* where a trap is reported */
-    uint64_t r0;           /* the single result of run_enter */
+    uint8_t *stack_limit; /* a frame must end at or below */
+    void *entry_sp;       /* of the innermost run_enter */
+    uint8_t *frame;       /* free value stack above the innermost host call */
+    struct vm_trap *trap; /* where a trap is reported */
+    uint64_t r0;          /* the single result of run_enter */
     double f0[2];
     uint8_t *stack; /* the value stack, mapped at the first call */
     size_t stack_bytes;
@@ -134,7 +133,6 @@ static_assert(offsetof(struct vm_instance, memory_base) == INSTANCE_MEMORY, "lay
 static_assert(offsetof(struct vm_instance, context) == INSTANCE_CONTEXT, "layout.h");
 static_assert(offsetof(struct vm_instance, trap) == INSTANCE_TRAP, "layout.h");
 static_assert(offsetof(struct run_context, stack_limit) == CONTEXT_STACK_LIMIT, "layout.h");
-static_assert(offsetof(struct run_context, native_limit) == CONTEXT_NATIVE_LIMIT, "layout.h");
 static_assert(offsetof(struct run_context, entry_sp) == CONTEXT_ENTRY_SP, "layout.h");
 static_assert(offsetof(struct run_context, frame) == CONTEXT_FRAME, "layout.h");
 static_assert(offsetof(struct run_context, trap) == CONTEXT_TRAP, "layout.h");

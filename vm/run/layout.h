@@ -7,12 +7,14 @@
 #define INSTANCE_TRAP 16
 
 #define CONTEXT_STACK_LIMIT 0
-#define CONTEXT_NATIVE_LIMIT 8
-#define CONTEXT_ENTRY_SP 16
-#define CONTEXT_FRAME 24
-#define CONTEXT_TRAP 32
-#define CONTEXT_R0 40
-#define CONTEXT_F0 48
+#define CONTEXT_ENTRY_SP 8
+#define CONTEXT_FRAME 16
+#define CONTEXT_TRAP 24
+#define CONTEXT_R0 32
+#define CONTEXT_F0 40
+
+/* What a guest's frame takes of the native stack, return address and all. */
+#define NATIVE_FRAME_BYTES 32
 
 #define FUNC_BODY 0
 #define FUNC_INSTANCE 8

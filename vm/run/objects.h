@@ -20,6 +20,9 @@ void run_context_fini(struct run_context *context);
 /* A trap of that kind, without frames yet. */
 void run_fill_trap(struct vm_trap *trap, enum vm_trap_kind kind);
 
+/* One that a host function, or a call that it made, has filled in: what it left out. */
+void run_complete_trap(struct vm_trap *trap);
+
 /* Puts the handler of faults in guest memory first in line. */
 void run_install_fault_handler(void);
 

@@ -71,7 +71,8 @@ struct vm_func *vm_func_create(struct vm_store *store, const struct vm_functype 
         .engine = store->engine,
     };
     host->name = strdup(name ? name : "host");
-    if (host->func.type == UINT32_MAX || !host->name || code_host_body(store->engine, &host->body, host->name) != 0) {
+    if (host->func.type == UINT32_MAX || !host->name ||
+        code_host_body(store->engine, &host->body, type, host->name) != 0) {
         free(host->name);
         free(host);
         return NULL;

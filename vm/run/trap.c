@@ -2,8 +2,6 @@
  *
  * A trap does not pass through C frames: it goes back to the innermost run_enter, whose vm_call returns false to the
  * host, which hands that on; the outer guest's frames are then added to the same backtrace. */
-#include <stdio.h>
-
 #include "vm/code/engine.h"
 #include "vm/run/entry.h"
 #include "vm/run/fault.h"
@@ -37,10 +35,10 @@ static void add_frames(struct run_context *context, struct vm_trap *trap, const 
 static _Noreturn void end_call(struct run_context *context, enum vm_trap_kind kind, const void *at, void *const *rbp)
 {
     struct vm_trap *trap = context->trap;
-    if (kind != VM_TRAP_NONE) /* else a host function, or a call that it made, has filled it in */
+    if (kind != VM_TRAP_NONE)
         run_fill_trap(trap, kind);
-    if (trap->kind == VM_TRAP_HOST && !trap->message[0])
-        snprintf(trap->message, sizeof trap->message, "%s", vm_trap_text(VM_TRAP_HOST));
+    else
+        run_complete_trap(trap);
     if (trap->kind != VM_TRAP_EXIT)
         add_frames(context, trap, at, rbp);
     run_leave(context, 1);

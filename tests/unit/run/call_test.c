@@ -165,8 +165,8 @@ static void test_tail_calls_between_instances(void **state)
         assert_int_equal(vm_engine_create(&config, &engine, NULL), 0);
         assert_int_equal(vm_module_create(engine, bytes.data, bytes.size_bytes, NULL, &module, NULL), 0);
         struct vm_store *store = vm_store_create(engine);
-        struct vm_table *table = vm_table_create(store, VM_FUNCREF, (struct vm_limits){2, UINT64_MAX}, NULL);
-        struct vm_extern ping = {0};
+        struct vm_table *table = vm_table_create(store, VM_FUNCREF, (struct vm_limits){4, UINT64_MAX}, NULL);
+        struct vm_extern ping = {0}, sink = {0};
         for (uint32_t me = 0; me < 2; me++) {
             struct vm_extern imports[2] = {
                 {.kind = VM_EXTERN_TABLE, .table = table},
@@ -180,6 +180,7 @@ static void test_tail_calls_between_instances(void **state)
             assert_true(vm_instance_export(instance, "place", 5, &place));
             assert_true(vm_call(place.func, none, &trap));
             assert_true(vm_instance_export(instance, "ping", 4, &ping));
+            assert_true(vm_instance_export(instance, "sink", 4, &sink));
         }
         union vm_slot slots[1] = {{.i32 = 1001}};
         assert_true(vm_call(ping.func, slots, &trap));
@@ -187,6 +188,12 @@ static void test_tail_calls_between_instances(void **state)
         slots[0].i32 = UINT32_MAX;
         assert_false(vm_call(ping.func, slots, &trap));
         assert_int_equal(trap.kind, VM_TRAP_STACK_EXHAUSTED);
+        /* What tail calls took of the native stack is not there any more for the calls that follow. */
+        for (uint32_t depth = 0; depth < 300000; depth += 30000) {
+            slots[0].i32 = depth;
+            assert_false(vm_call(sink.func, slots, &trap));
+            assert_int_equal(trap.kind, VM_TRAP_STACK_EXHAUSTED);
+        }
         vm_store_destroy(store);
         vm_module_destroy(module);
         vm_engine_destroy(engine);
