@@ -148,12 +148,14 @@ static void branch_with(struct code_translator *t, const struct control *control
 void code_emit_return(struct code_translator *t)
 {
     uint32_t count = t->type->result_count;
+    if (count > 1 || (count && t->observed))
+        code_flush_top(t, count); /* the slots below may be theirs; an observer leaves nothing in registers */
+    if (count > 1)
+        code_move_top(t, count, 0);
+    code_observe_leave(t, VM_LEAVE_RETURN);
     if (count == 1) {
         struct value value = code_pop(t);
         code_load_value(t, &value, 0);
-    } else if (count > 1) {
-        code_flush_top(t, count); /* the slots below may be theirs */
-        code_move_top(t, count, 0);
     }
     code_emit(t, CODE_leave);
     t->is_reachable = false;
@@ -184,6 +186,7 @@ void code_branch_if(struct code_translator *t, const struct condition *condition
         code_flush_top(t, count);
     if (in_place || count == 0) {
         emit_branch(t, condition, true, control->label);
+        t->is_block_start = true;
     } else {
         uint32_t skip = code_emit_label(t);
         emit_branch(t, condition, false, skip);
@@ -255,6 +258,7 @@ void code_begin_if(struct code_translator *t, const struct wasm_instruction *ins
     control->else_label = code_emit_label(t);
     code_remember_locals(t, control);
     emit_branch(t, condition, false, control->else_label);
+    t->is_block_start = true;
 }
 
 void code_begin_else(struct code_translator *t)

@@ -13,7 +13,7 @@
 
 void code_emit_begin(struct code_translator *t)
 {
-    t->stream.count = t->region.count = t->positions.count = t->labels.count = t->fixups.count = 0;
+    t->stream.count = t->region.count = t->positions.count = t->labels.count = t->fixups.count = t->blocks.count = 0;
     t->bytecode_offset = 0;
     t->failed = false;
 }
@@ -71,6 +71,7 @@ void code_emit_bind(struct code_translator *t, uint32_t label)
     if (t->failed)
         return;
     struct label *bound = vec_at(&t->labels, label);
+    t->is_block_start = true;
     bound->stream_offset = (uint32_t)t->stream.count;
     bound->region_offset = (uint32_t)t->region.count;
 }
@@ -86,22 +87,29 @@ void code_emit_patch_u32(struct code_translator *t, uint32_t at, uint32_t value)
         memcpy((uint8_t *)t->stream.data + at, &value, sizeof value);
 }
 
+static void *copy_of(const struct vec *vec)
+{
+    size_t bytes = vec->count * vec->element_bytes;
+    void *copy = malloc(bytes ? bytes : 1);
+    if (copy && bytes)
+        memcpy(copy, vec->data, bytes);
+    return copy;
+}
+
 int code_emit_end(struct code_translator *t, struct code_body *body)
 {
     if (t->failed)
         return -ENOMEM;
-    size_t stream_bytes = t->stream.count;
-    size_t positions_bytes = t->positions.count * sizeof(struct code_position);
-    uint8_t *stream = malloc(stream_bytes ? stream_bytes : 1);
-    struct code_position *positions = malloc(positions_bytes ? positions_bytes : 1);
+    uint8_t *stream = copy_of(&t->stream);
+    struct code_position *positions = copy_of(&t->positions);
+    struct code_block *blocks = t->counts ? copy_of(&t->blocks) : NULL;
     const uint8_t *region = t->is_region ? code_arena_add(&t->engine->arena, t->region.data, t->region.count) : NULL;
-    if (!stream || !positions || (t->is_region && !region)) {
+    if (!stream || !positions || (t->counts && !blocks) || (t->is_region && !region)) {
         free(stream);
         free(positions);
+        free(blocks);
         return -ENOMEM;
     }
-    memcpy(stream, t->stream.data, stream_bytes);
-    memcpy(positions, t->positions.data, positions_bytes);
     for (size_t i = 0; i < t->fixups.count; i++) {
         const struct fixup *fixup = vec_at(&t->fixups, i);
         const struct label *label = vec_at(&t->labels, fixup->label);
@@ -112,11 +120,13 @@ int code_emit_end(struct code_translator *t, struct code_body *body)
         memcpy(stream + fixup->stream_offset, target, sizeof target);
     }
     body->stream = stream;
-    body->stream_bytes = (uint32_t)stream_bytes;
+    body->stream_bytes = (uint32_t)t->stream.count;
     body->region = region;
     body->region_bytes = (uint32_t)t->region.count;
     body->positions = positions;
     body->position_count = (uint32_t)t->positions.count;
+    body->blocks = blocks;
+    body->block_count = blocks ? (uint32_t)t->blocks.count : 0;
     return 0;
 }
 
@@ -127,4 +137,5 @@ void code_emit_fini(struct code_translator *t)
     vec_fini(&t->positions);
     vec_fini(&t->labels);
     vec_fini(&t->fixups);
+    vec_fini(&t->blocks);
 }

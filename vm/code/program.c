@@ -44,6 +44,7 @@ void code_program_fini(struct code_program *program)
         for (uint32_t i = 0; i < defined; i++) {
             free((void *)program->bodies[i].stream);
             free(program->bodies[i].positions);
+            free(program->bodies[i].blocks);
         }
     }
     free(program->bodies);
@@ -76,4 +77,31 @@ uint32_t code_position_of_address(const struct code_body *body, const void *addr
 {
     uintptr_t offset = (uintptr_t)address - (uintptr_t)body->region;
     LAST_POSITION(at->region_offset <= offset);
+}
+
+uint32_t code_instructions_between(const struct wasm_module *wasm, uint32_t first, uint32_t end)
+{
+    uint32_t count = 0;
+    while (first < end) {
+        struct wasm_instruction instruction;
+        first = wasm_decode(wasm, first, &instruction);
+        count += instruction.opcode != WASM_OP_end && instruction.opcode != WASM_OP_else;
+    }
+    return count;
+}
+
+uint32_t code_instructions_after(const struct code_body *body, uint32_t bytecode_offset)
+{
+    uint32_t low = 0, high = body->block_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (body->blocks[middle].bytecode_offset <= bytecode_offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return 0;
+    const struct code_block *block = &body->blocks[low - 1];
+    return block->count - code_instructions_between(body->program->wasm, block->bytecode_offset, bytecode_offset + 1);
 }

@@ -23,6 +23,12 @@ struct code_position {
     uint32_t bytecode_offset;
 };
 
+/* A basic block of a function that counts: where it begins and how many bytecode instructions it has. Ascending. */
+struct code_block {
+    uint32_t bytecode_offset;
+    uint32_t count;
+};
+
 /* One function's translation. Until then entry is run_translate. */
 struct code_body {
     _Atomic(const void *) entry;
@@ -34,6 +40,9 @@ struct code_body {
     uint32_t region_bytes;
     uint32_t position_count;
     struct code_position *positions;
+    void *observed; /* what the hooks made of the function; NULL: it is not observed */
+    struct code_block *blocks; /* of a function that counts its instructions */
+    uint32_t block_count;
 };
 
 static_assert(offsetof(struct code_body, entry) == BODY_ENTRY, "layout.h");
@@ -76,5 +85,11 @@ int code_host_body(struct vm_engine *engine, struct code_body *body, const struc
 /* The instruction that the stream pointer or the machine code address stands in: offset in the module, or 0. */
 uint32_t code_position_of_stream(const struct code_body *body, const uint8_t *stream);
 uint32_t code_position_of_address(const struct code_body *body, const void *address);
+
+/* How many instructions begin in [first, end) of a body; `else` and `end` only delimit, so they are none. */
+uint32_t code_instructions_between(const struct wasm_module *wasm, uint32_t first, uint32_t end);
+
+/* How many instructions of the basic block at a position are behind it: counted already, but not executed. */
+uint32_t code_instructions_after(const struct code_body *body, uint32_t bytecode_offset);
 
 #endif

@@ -129,6 +129,7 @@ static void return_call(struct code_translator *t, uint32_t funcidx)
     uint32_t imported = t->wasm->imported_func_count;
     code_flush(t);
     code_move_top(t, func_type(t, funcidx)->param_count, 0);
+    code_observe_leave(t, VM_LEAVE_TAIL_CALL);
     code_emit(t, funcidx < imported ? CODE_return_call_import : CODE_return_call);
     code_emit_u32(t, 0);
     if (funcidx < imported)
@@ -140,8 +141,13 @@ static void return_call(struct code_translator *t, uint32_t funcidx)
 
 static void return_call_indirect(struct code_translator *t, uint32_t typeidx, uint32_t tableidx)
 {
-    load_index(t);
+    struct value index = code_pop(t);
+    code_flush(t);
+    code_store_value(t, &index, stack_slot(t, index.position));
+    index.place = PLACE_SLOT; /* the moves and the observer leave nothing in registers */
     code_move_top(t, t->wasm->types[typeidx].param_count, 0);
+    code_observe_leave(t, VM_LEAVE_TAIL_CALL);
+    code_load_value(t, &index, 0);
     code_emit(t, CODE_return_call_indirect);
     code_emit_u32(t, 0);
     code_emit_u32(t, t->program->table_cells + 8 * tableidx);
@@ -483,6 +489,29 @@ static uint32_t translate_instruction(struct code_translator *t, const struct wa
     return next;
 }
 
+/* The same, and counts it (and those that are fused with it) in its basic block. */
+static uint32_t count_instruction(struct code_translator *t, const struct wasm_instruction *instruction, uint32_t next)
+{
+    if (t->is_block_start) {
+        struct code_block *block = vec_push(&t->blocks);
+        if (!block) {
+            t->failed = true;
+            return next;
+        }
+        block->bytecode_offset = instruction->offset;
+        code_emit(t, CODE_count);
+        t->count_at = code_emit_here(t);
+        code_emit_u32(t, 0);
+        t->is_block_start = false;
+    }
+    struct code_block *block = vec_at(&t->blocks, t->blocks.count - 1);
+    uint32_t count_at = t->count_at;
+    next = translate_instruction(t, instruction, next);
+    block->count += code_instructions_between(t->wasm, instruction->offset, next);
+    code_emit_patch_u32(t, count_at, block->count);
+    return next;
+}
+
 /* Skips code that cannot be reached, up to the `else` or `end` that makes it reachable again. Returns its offset. */
 static uint32_t skip_unreachable(struct code_translator *t, uint32_t offset)
 {
@@ -523,6 +552,15 @@ static void begin_locals(struct code_translator *t)
     t->stack_base = t->func->local_count < FRAME_LEAST_SLOTS ? FRAME_LEAST_SLOTS : t->func->local_count;
 }
 
+void code_observe_leave(struct code_translator *t, enum vm_leave why)
+{
+    if (!t->observed)
+        return;
+    code_emit(t, CODE_observe_leave);
+    code_emit_u64(t, (uint64_t)(uintptr_t)t->observed);
+    code_emit_u32(t, why);
+}
+
 void code_translate_function(struct code_translator *t)
 {
     t->bytecode_offset = t->func->body.offset;
@@ -538,6 +576,11 @@ void code_translate_function(struct code_translator *t)
         code_emit_u32(t, local_slot(t->type->param_count));
         code_emit_u32(t, (zeroed + 1) / 2);
     }
+    if (t->observed) {
+        code_emit(t, CODE_observe_enter);
+        code_emit_u64(t, (uint64_t)(uintptr_t)t->observed);
+    }
+    t->is_block_start = true;
     struct control *function = code_push_control(t, WASM_OP_block);
     if (!function)
         return;
@@ -560,6 +603,8 @@ void code_translate_function(struct code_translator *t)
             code_end_block(t);
         else if (instruction.opcode == WASM_OP_else)
             code_begin_else(t);
+        else if (t->counts)
+            next = count_instruction(t, &instruction, next);
         else
             next = translate_instruction(t, &instruction, next);
         offset = next;

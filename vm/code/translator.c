@@ -19,6 +19,7 @@ static struct code_translator *translator_create(struct vm_engine *engine)
     t->positions = VEC_INIT(sizeof(struct code_position));
     t->labels = VEC_INIT(sizeof(struct label));
     t->fixups = VEC_INIT(sizeof(struct fixup));
+    t->blocks = VEC_INIT(sizeof(struct code_block));
     t->values = VEC_INIT(sizeof(struct value));
     t->local_types = VEC_INIT(sizeof(uint8_t));
     t->local_state = VEC_INIT(sizeof(struct local_state));
@@ -44,6 +45,8 @@ static struct code_translator *begin(struct vm_engine *engine)
     if (engine->translator) {
         code_emit_begin(engine->translator);
         code_values_begin(engine->translator);
+        engine->translator->counts = false;
+        engine->translator->observed = NULL;
         engine->translator->controls.count = 0;
         engine->translator->local_types.count = engine->translator->local_state.count = 0;
     }
@@ -92,6 +95,15 @@ static int finish(struct code_translator *t, struct code_body *body, const char 
 
 #define KEPT_BODY_BYTES (256u << 10)
 
+static void observe(struct code_translator *t, struct code_body *body)
+{
+    const struct vm_hooks *hooks = t->engine->config.hooks;
+    t->counts = hooks && hooks->counts_instructions;
+    if (hooks && hooks->observe_function)
+        body->observed = hooks->observe_function(t->engine->config.hooks_user, t->program->module, body->funcidx, NULL);
+    t->observed = body->observed;
+}
+
 int code_translate(struct code_body *body)
 {
     struct vm_engine *engine = body->program->engine;
@@ -104,6 +116,7 @@ int code_translate(struct code_body *body)
             t->wasm = body->program->wasm;
             t->func = &t->wasm->funcs[body->funcidx];
             t->type = &t->wasm->types[t->func->typeidx];
+            observe(t, body);
             code_translate_function(t);
         }
         status = t ? finish(t, body, NULL) : -ENOMEM;

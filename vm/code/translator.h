@@ -103,6 +103,13 @@ struct code_translator {
     struct vec fixups;    /* struct fixup */
     uint32_t bytecode_offset;
 
+    /* Observation, in translate.c: basic blocks count their instructions, the function says that it begins and ends. */
+    bool counts;
+    void *observed;
+    bool is_block_start; /* the next instruction begins a basic block */
+    uint32_t count_at;   /* the operand of the block's count */
+    struct vec blocks;   /* struct code_block */
+
     /* values.c */
     struct vec values;      /* struct value */
     struct vec local_types; /* uint8_t valtype of each local */
@@ -128,6 +135,8 @@ struct local_state {
 
 /* ---- translate.c ---- */
 
+/* Says that the function is left, where it is observed; nothing is live in registers. */
+void code_observe_leave(struct code_translator *t, enum vm_leave why);
 /* Translates t->func: all of it, or until memory runs out. */
 void code_translate_function(struct code_translator *t);
 

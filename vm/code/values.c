@@ -261,7 +261,7 @@ void code_load_value(struct code_translator *t, const struct value *value, uint8
     if (value->place == PLACE_INTEGER || value->place == PLACE_FLOAT || in_copy(t, value, &from)) {
         if (from != reg)
             code_emit(t, floating ? CODE_float_copy + reg * FLOAT_REGISTERS + from
-                             : CODE_copy + reg * INTEGER_REGISTERS + from);
+                                  : CODE_copy + reg * INTEGER_REGISTERS + from);
     } else if (value->place != PLACE_CONST) {
         code_emit(t, (floating ? CODE_float_load_slot : CODE_load_slot) + reg);
         code_emit_u32(t, slot_of(t, value));

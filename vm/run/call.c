@@ -16,6 +16,7 @@
 #include "vm/run/fault.h"
 #include "vm/run/instance.h"
 #include "vm/run/objects.h"
+#include "vm/run/observe.h"
 #include "vm/run/trap_numbers.h"
 
 static_assert(TRAP_NONE == VM_TRAP_NONE, "trap_numbers.h");
@@ -124,6 +125,7 @@ bool vm_call(struct vm_func *func, union vm_slot *slots, struct vm_trap *trap)
     struct run_context *context = func->instance->context, saved;
     if (!context->stack && !map_stack(context, func->engine->config.stack_bytes))
         return trap_now(trap, VM_TRAP_OUT_OF_MEMORY);
+    run_observe_begin(context);
     saved = *context;
     size_t slots_bytes = 8 * (size_t)(type.param_count > type.result_count ? type.param_count : type.result_count);
     if (!set_limits(context, slots_bytes)) {
@@ -148,6 +150,7 @@ bool vm_call(struct vm_func *func, union vm_slot *slots, struct vm_trap *trap)
     } else if (status == 0 && type.result_count) {
         memcpy(slots, values, 8 * type.result_count);
     }
+    saved.instructions = context->instructions;
     *context = saved;
     return status == 0;
 }

@@ -48,6 +48,39 @@ typedef u32 (*runtime_fn)(struct vm_instance *instance, void *slots, u32 first, 
         JUMP_DEAD(run_next, trap);                                            \
     }
 
+#define CONTEXT LOAD_AT(uint8_t *, (uint8_t *)instance + INSTANCE_CONTEXT)
+#define IN_CONTEXT(type, offset) LOAD_AT(type, CONTEXT + (offset))
+
+/* Operand: how many bytecode instructions the basic block that begins here has. */
+#define COUNT(name, n1, n2, n3, args)                                                                  \
+    HANDLER(name##_n_n_n)                                                                              \
+    {                                                                                                  \
+        STORE_AT(u64, CONTEXT + CONTEXT_INSTRUCTIONS, IN_CONTEXT(u64, CONTEXT_INSTRUCTIONS) + U32(0)); \
+        NEXT(4);                                                                                       \
+    }
+
+/* Operands: what stands for the function; why it is left. Nothing is live in registers. */
+typedef void (*observe_enter_fn)(void *thread, void *function);
+#define OBSERVE_ENTER(name, n1, n2, n3, args)                   \
+    HANDLER(name##_n_n_n)                                       \
+    {                                                           \
+        IN_CONTEXT(observe_enter_fn, CONTEXT_OBSERVE_ENTER)     \
+        (IN_CONTEXT(void *, CONTEXT_OBSERVER), (void *)U64(0)); \
+        stream += 8;                                            \
+        u64 nothing_live;                                       \
+        JUMP_DEAD(run_next, nothing_live);                      \
+    }
+typedef void (*observe_leave_fn)(void *thread, void *function, u32 why);
+#define OBSERVE_LEAVE(name, n1, n2, n3, args)                           \
+    HANDLER(name##_n_n_n)                                               \
+    {                                                                   \
+        IN_CONTEXT(observe_leave_fn, CONTEXT_OBSERVE_LEAVE)             \
+        (IN_CONTEXT(void *, CONTEXT_OBSERVER), (void *)U64(0), U32(8)); \
+        stream += 12;                                                   \
+        u64 nothing_live;                                               \
+        JUMP_DEAD(run_next, nothing_live);                              \
+    }
+
 #define ASSEMBLY(name, n1, n2, n3, args)
 
 #define HANDLERS DEFINE_FAMILY

@@ -26,6 +26,10 @@ struct run_context {
     struct vm_trap *trap; /* where a trap is reported */
     uint64_t r0;          /* the single result of run_enter */
     double f0[2];
+    uint64_t instructions;  /* executed, as far as functions count them */
+    void *observer;         /* what the hooks made of this thread; NULL: not yet, or nobody observes */
+    void (*observe_enter)(void *thread, void *function);
+    void (*observe_leave)(void *thread, void *function, enum vm_leave why);
     uint8_t *stack; /* the value stack, mapped at the first call */
     size_t stack_bytes;
     struct vm_store *store;
@@ -87,6 +91,8 @@ struct host_func {
     struct vm_func func;
     struct code_body body;
     char *name;
+    struct vm_store *store;
+    struct observed_host *observed; /* observe.c; NULL: it is not */
     struct host_func *next;
 };
 
@@ -138,6 +144,10 @@ static_assert(offsetof(struct run_context, frame) == CONTEXT_FRAME, "layout.h");
 static_assert(offsetof(struct run_context, trap) == CONTEXT_TRAP, "layout.h");
 static_assert(offsetof(struct run_context, r0) == CONTEXT_R0, "layout.h");
 static_assert(offsetof(struct run_context, f0) == CONTEXT_F0, "layout.h");
+static_assert(offsetof(struct run_context, instructions) == CONTEXT_INSTRUCTIONS, "layout.h");
+static_assert(offsetof(struct run_context, observer) == CONTEXT_OBSERVER, "layout.h");
+static_assert(offsetof(struct run_context, observe_enter) == CONTEXT_OBSERVE_ENTER, "layout.h");
+static_assert(offsetof(struct run_context, observe_leave) == CONTEXT_OBSERVE_LEAVE, "layout.h");
 static_assert(offsetof(struct vm_func, body) == FUNC_BODY, "layout.h");
 static_assert(offsetof(struct vm_func, instance) == FUNC_INSTANCE, "layout.h");
 static_assert(offsetof(struct vm_func, type) == FUNC_TYPE, "layout.h");

@@ -12,6 +12,10 @@
 #define CONTEXT_TRAP 24
 #define CONTEXT_R0 32
 #define CONTEXT_F0 40
+#define CONTEXT_INSTRUCTIONS 56
+#define CONTEXT_OBSERVER 64
+#define CONTEXT_OBSERVE_ENTER 72
+#define CONTEXT_OBSERVE_LEAVE 80
 
 /* What a guest's frame takes of the native stack, return address and all. */
 #define NATIVE_FRAME_BYTES 32

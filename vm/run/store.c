@@ -5,6 +5,7 @@
 #include "vm/code/engine.h"
 #include "vm/run/instance.h"
 #include "vm/run/objects.h"
+#include "vm/run/observe.h"
 
 struct vm_store *vm_store_create(struct vm_engine *engine)
 {
@@ -38,6 +39,7 @@ static void host_func_destroy(struct host_func *host)
     code_engine_forget(host->func.engine, &host->body, 1);
     free((void *)host->body.stream);
     free(host->body.positions);
+    free(host->observed);
     free(host->name);
     free(host);
 }
@@ -46,6 +48,7 @@ void vm_store_destroy(struct vm_store *store)
 {
     if (!store)
         return;
+    run_observe_end(&store->context);
     DESTROY_ALL(vm_instance, store->instances, instance_destroy)
     DESTROY_ALL(host_func, store->host_funcs, host_func_destroy)
     DESTROY_ALL(vm_table, store->tables, run_table_destroy)
@@ -70,9 +73,11 @@ struct vm_func *vm_func_create(struct vm_store *store, const struct vm_functype 
         .user = user,
         .engine = store->engine,
     };
+    host->store = store;
     host->name = strdup(name ? name : "host");
-    if (host->func.type == UINT32_MAX || !host->name ||
+    if (host->func.type == UINT32_MAX || !host->name || !run_observe_host(host) ||
         code_host_body(store->engine, &host->body, type, host->name) != 0) {
+        free(host->observed);
         free(host->name);
         free(host);
         return NULL;

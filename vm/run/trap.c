@@ -8,6 +8,7 @@
 #include "vm/run/handler.h"
 #include "vm/run/instance.h"
 #include "vm/run/objects.h"
+#include "vm/run/observe.h"
 
 static void add_frame(struct vm_trap *trap, struct code_body *body, uint32_t offset)
 {
@@ -21,11 +22,14 @@ static void add_frames(struct run_context *context, struct vm_trap *trap, const 
 {
     void *const *outermost = (void *const *)((uint8_t *)context->entry_sp + RUN_ENTER_FRAME);
     for (; rbp != outermost; rbp = *rbp) {
-        struct code_body *body =
-            trap->frame_count < VM_TRAP_FRAMES ? code_engine_find(context->store->engine, at) : NULL;
+        bool is_wanted = trap->frame_count < VM_TRAP_FRAMES || context->observer;
+        struct code_body *body = is_wanted ? code_engine_find(context->store->engine, at) : NULL;
         if (body && body->program) {
             bool in_region = (uintptr_t)at - (uintptr_t)body->region < body->region_bytes;
-            add_frame(trap, body, in_region ? code_position_of_address(body, at) : code_position_of_stream(body, at));
+            uint32_t offset = in_region ? code_position_of_address(body, at) : code_position_of_stream(body, at);
+            add_frame(trap, body, offset);
+            if (context->observer && !run_is_entering(body, at))
+                run_observe_unwind(context, body, offset);
         }
         trap->frame_total++;
         at = ((void *const *)*rbp)[-1]; /* the caller's saved stream pointer */
@@ -39,7 +43,7 @@ static _Noreturn void end_call(struct run_context *context, enum vm_trap_kind ki
         run_fill_trap(trap, kind);
     else
         run_complete_trap(trap);
-    if (trap->kind != VM_TRAP_EXIT)
+    if (trap->kind != VM_TRAP_EXIT || context->observer)
         add_frames(context, trap, at, rbp);
     run_leave(context, 1);
 }

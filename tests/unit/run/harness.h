@@ -57,9 +57,9 @@ static inline bool host_again(void *user, struct vm_instance *caller, union vm_s
 static const uint32_t one_i32[] = {VM_I32};
 static const struct vm_functype i32_to_i32 = {one_i32, one_i32, 1, 1};
 
-static inline void guest_open(struct guest *guest, enum vm_dispatch dispatch)
+static inline void guest_open_observed(struct guest *guest, enum vm_dispatch dispatch, const struct vm_hooks *hooks)
 {
-    struct vm_config config = {.dispatch = dispatch};
+    struct vm_config config = {.dispatch = dispatch, .hooks = hooks};
     struct vm_trap trap;
     guest->bytes = read_guest("calls");
     assert_int_equal(vm_engine_create(&config, &guest->engine, NULL), 0);
@@ -71,6 +71,11 @@ static inline void guest_open(struct guest *guest, enum vm_dispatch dispatch)
         .func = vm_func_create(guest->store, &i32_to_i32, "host.again", host_again, guest),
     };
     assert_int_equal(vm_instance_create(guest->store, guest->module, &import, 1, &guest->instance, &trap, NULL), 0);
+}
+
+static inline void guest_open(struct guest *guest, enum vm_dispatch dispatch)
+{
+    guest_open_observed(guest, dispatch, NULL);
 }
 
 static inline void guest_close(struct guest *guest)
