@@ -3,7 +3,8 @@
 
 The guest must print the same and exit with the same status as without --perf, and one line on standard error must say
 what was lost and how to mend it. Where what is refused is not needed after all, there must be no line. The cases need
-mounts, so the script runs itself again in a mount namespace of its own; /tmp and /mnt in it are private.
+mounts, so the script runs itself again in a mount namespace of its own; /tmp and /mnt in it are private. The tree may
+itself be in either, so the program and its guest are copied first.
 """
 import ctypes
 import os
@@ -17,8 +18,10 @@ import sys
 
 from perfcheck import Failure, GLASSBOX, GUESTS, check, main
 
-FOLDER = pathlib.Path("/mnt")
-GUEST = [str(GUESTS / "shares.wasm"), "20"]
+BASE = pathlib.Path("/mnt")
+FOLDER = BASE / "perf"
+PROGRAM, GUEST = BASE / "glassbox", BASE / "shares.wasm"
+ROUNDS = "20"
 NOBODY = 65534
 EXACTLY_ONE, AT_MOST_ONE, NONE = "exactly one", "at most one", "no"
 
@@ -45,7 +48,7 @@ def fill(folder, free_bytes):
 
 
 def glassbox(options, prefix=(), **how):
-    done = subprocess.run([*prefix, GLASSBOX, "run", *options, *GUEST], capture_output=True, text=True, **how)
+    done = subprocess.run([*prefix, PROGRAM, "run", *options, GUEST, ROUNDS], capture_output=True, text=True, **how)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -142,8 +145,14 @@ def test(case, kind):
     if os.environ.get("GLASSBOX_FAULTS") != "mounted":
         os.environ["GLASSBOX_FAULTS"] = "mounted"
         os.execvp("unshare", ["unshare", "-m", sys.executable, *sys.argv])
-    mount("/tmp", "size=64m,mode=1777")
-    mount("/mnt", "size=256m,mode=1777")  # an image reserves 64 MiB at a time
+    files = [(PROGRAM, pathlib.Path(GLASSBOX).read_bytes()), (GUEST, (GUESTS / "shares.wasm").read_bytes())]
+    mount(BASE, "size=256m,mode=755")
+    for path, contents in files:
+        path.write_bytes(contents)
+        path.chmod(0o755)
+    FOLDER.mkdir()
+    mount(FOLDER, "size=256m,mode=1777")  # an image reserves 64 MiB at a time
+    mount(pathlib.Path("/tmp"), "size=64m,mode=1777")
     CASES[case](kind)
 
 
