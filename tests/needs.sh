@@ -6,6 +6,7 @@
 # is worse than one that fails. A test that names no need may skip by its own judgement.
 #
 # Each need is one function below, which prints why it is lacking and returns 1.
+# shellcheck disable=SC2317  # the functions are called by name
 
 need_root() {
     [ "$(id -u)" = 0 ] || { echo "not root"; return 1; }

@@ -4,9 +4,9 @@
  *
  * Each command of the script passes, fails, is not applicable (it tests a parser of the text format, which Glassbox has
  * not), or is skipped (it stands at one of the LINEs). A failure prints its line of the script and goes on with the
- * next command, so that one run shows all of them; a definition that was refused stays in the list of definitions without a
- * module, so that what follows fails too instead of silently meeting an older one. The last line counts the commands;
- * the exit status is 1 where one failed.
+ * next command, so that one run shows all of them; a definition that was refused stays in the list of definitions
+ * without a module, so that what follows fails too instead of silently meeting an older one. The last line counts the
+ * commands; the exit status is 1 where one failed.
  *
  * Refusals are compared by kind: a module that the script calls malformed must be refused as malformed, and never as
  * unsupported. Their messages are not compared, since the suite's are the reference interpreter's own. A trap's are,
