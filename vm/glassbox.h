@@ -44,8 +44,7 @@ enum vm_valtype {
     VM_EXTERNREF = 0x6f,
 };
 
-/* A null reference is a NULL pointer. An i32 or f32 leaves the upper half unspecified when read, 0 when Glassbox wrote
- * it. */
+/* A null reference is a NULL pointer. The upper half of an i32 or f32 is unspecified, whoever wrote it. */
 union vm_slot {
     uint32_t i32;
     uint64_t i64;
@@ -96,7 +95,7 @@ enum vm_dispatch {
 
 struct vm_config {
     enum vm_dispatch dispatch;
-    size_t stack_bytes;           /* guest value stack of each call from the host; 0: 1 MiB */
+    size_t stack_bytes;           /* guest value stack of each store; 0: 4 MiB */
     const struct vm_hooks *hooks; /* NULL: nobody watches; must outlive the engine */
     void *hooks_user;             /* passed to every hook */
 };

@@ -29,6 +29,8 @@ static_assert(TRAP_OUT_OF_MEMORY == VM_TRAP_OUT_OF_MEMORY, "trap_numbers.h");
 /* Kept free on the native stack for host functions, the translator and signal handlers. */
 #define NATIVE_RESERVE_BYTES (256u << 10)
 #define LEAST_FRAME_BYTES 64
+/* Where nobody says how much is left. */
+#define UNKNOWN_STACK_BYTES (1u << 20)
 
 static const char *const trap_texts[VM_TRAP_COUNT] = {
 #define TRAP(ident, text) [VM_TRAP_##ident] = text,
@@ -67,9 +69,9 @@ static uint8_t *native_bottom(void)
     static _Thread_local uint8_t *bottom;
     if (!bottom) {
         pthread_attr_t attributes;
-        void *address = NULL;
-        size_t size_bytes = 0;
-        if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        void *address = (uint8_t *)__builtin_frame_address(0) - UNKNOWN_STACK_BYTES;
+        size_t size_bytes;
+        if (pthread_getattr_np(pthread_self(), &attributes) == 0) { /* it reads /proc, which may not be there */
             pthread_attr_getstack(&attributes, &address, &size_bytes);
             pthread_attr_destroy(&attributes);
         }

@@ -17,7 +17,8 @@
 #include "vm/run/instance.h"
 #include "vm/run/objects.h"
 
-static _Thread_local struct run_context *current;
+/* Initial-exec: other models may allocate at a thread's first access, which the signal handler's can be. */
+static _Thread_local struct run_context *current __attribute__((tls_model("initial-exec")));
 static struct sigaction previous;
 static pthread_mutex_t installing = PTHREAD_MUTEX_INITIALIZER;
 
@@ -92,9 +93,9 @@ static void on_fault(int signal, siginfo_t *info, void *user_context)
     }
     if (previous.sa_flags & SA_SIGINFO) {
         previous.sa_sigaction(signal, info, user_context);
-    } else if (previous.sa_handler == SIG_DFL) {
-        sigaction(signal, &previous, NULL); /* and fault again */
-    } else if (previous.sa_handler != SIG_IGN) {
+    } else if (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN) {
+        sigaction(signal, &previous, NULL); /* and fault again, which the kernel lets nobody ignore */
+    } else {
         previous.sa_handler(signal);
     }
 }
