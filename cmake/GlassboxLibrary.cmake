@@ -5,7 +5,8 @@
 #       SOURCES     elfimage.c layout.c
 #       HEADERS     elfimage.h
 #       LINK        elf                          # what the linker needs beside libc
-#       PC_REQUIRES libelf)                      # the same, as pkg-config names it
+#       PC_REQUIRES libelf                       # the same, as pkg-config names it
+#       PC_LIBS     pfm)                         # what of it has no .pc file of its own
 #
 # makes, from one compilation,
 #
@@ -25,7 +26,7 @@ include(CMakePackageConfigHelpers)
 include(GlassboxRoom)
 
 function(glassbox_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DESCRIPTION" "SOURCES;HEADERS;LINK;PC_REQUIRES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DESCRIPTION" "SOURCES;HEADERS;LINK;PC_REQUIRES;PC_LIBS")
 
   add_library(${name}_objects OBJECT ${arg_SOURCES})
   glassbox_room(${name}_objects)
@@ -58,6 +59,8 @@ function(glassbox_library name)
   # The prefix counts from the .pc file, so that an installed tree can be moved.
   file(RELATIVE_PATH prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
   list(JOIN arg_PC_REQUIRES " " requires)
+  list(TRANSFORM arg_PC_LIBS PREPEND -l)
+  list(JOIN arg_PC_LIBS " " private_libraries)
   file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc
 "prefix=\${pcfiledir}/${prefix_from_pc}
 includedir=\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}
@@ -69,6 +72,7 @@ Version: ${PROJECT_VERSION}
 Requires.private: ${requires}
 Cflags: -I\${includedir}
 Libs: -L\${libdir} -l${name}
+Libs.private: ${private_libraries}
 ")
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${name})

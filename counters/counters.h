@@ -98,12 +98,11 @@ struct counters_external {
     const char *unit;
 };
 
-/* Parses `list`. Nothing is opened. `externals` (`external_count` of them, borrowed for the call) are names that the
- * list may hold beside the system's; they go first.
+/* Parses `list`. Nothing is opened. `externals` (`external_count` of them) are names that the list may hold beside the
+ * system's; they go first. The array is borrowed for the call, the strings in it for the life of the set.
  *
  * Returns 0 with *set set, which counters_set_destroy frees. Or a negative errno with *set NULL and `error` filled
- * (it may be NULL): -EINVAL an empty list, an unknown or doubled name, an unknown modifier; -ENOMEM; -ENOTSUP libpfm4
- * does not start. */
+ * (it may be NULL): -EINVAL an empty list, an unknown or doubled name, an unknown modifier; -ENOMEM. */
 int counters_set_create(const char *list, const struct counters_external *externals, size_t external_count,
                         struct counters_set **set, struct counters_error *error) __attribute__((warn_unused_result));
 

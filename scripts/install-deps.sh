@@ -9,10 +9,11 @@ set -eu
 packages="
 cmake ninja-build pkg-config
 clang-19 lld-19 llvm-19
-libelf-dev libdw-dev libiberty-dev libjansson-dev libcapstone-dev
+libelf-dev libdw-dev libiberty-dev libjansson-dev libcapstone-dev libpfm4-dev
 wasi-libc libclang-rt-19-dev-wasm32
 linux-perf binutils python3
 libcmocka-dev libclang-rt-19-dev elfutils wabt binaryen nodejs shellcheck
+qemu-system-arm ipxe-qemu gcc-aarch64-linux-gnu libc6-dev-arm64-cross cpio
 "
 
 missing=

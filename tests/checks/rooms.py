@@ -29,6 +29,7 @@ ROOMS = {
     "perfmap": Room(public=("perfmap.h",), prefixes=("perfmap_",), writable=("process",)),
     "jitdump": Room(public=("jitdump.h",), prefixes=("jitdump_",), writable=("process",)),
     "elfimage": Room(libraries=("libelf.h", "gelf.h", "dwarf.h"), public=("elfimage.h",), prefixes=("elfimage_",)),
+    "counters": Room(libraries=("perfmon/pfmlib_perf_event.h",), public=("counters.h",), prefixes=("counters_",)),
     # libelf is for stencil_tool.c, which runs when Glassbox is built.
     "vm": Room(may_include=("base/",), libraries=("libelf.h", "gelf.h"),
                public=("glassbox.h", "hooks.h", "wasi/wasi.h"),
@@ -47,7 +48,7 @@ ROOMS = {
 
 # Every header that a room must be allowed before it includes it.
 LIBRARIES = ("libelf.h", "gelf.h", "dwarf.h", "elfutils/", "libiberty/", "demangle.h", "ansidecl.h", "capstone/",
-             "jansson.h")
+             "jansson.h", "perfmon/")
 
 
 def sources(room, *suffixes):

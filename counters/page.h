@@ -1,0 +1,118 @@
+/* The protocol of the page that perf maps beside an event: how a thread reads its own counter in user space.
+ *
+ *     | lock | index | offset | ... | pmc_width | ... | capabilities |
+ *
+ *       lock          odd while the kernel writes the page, another number after
+ *       index         1 + the number of the CPU's register that counts; 0: none does at present
+ *       offset        to be added to what the register holds, which is a signed number of pmc_width bits
+ *
+ * The kernel writes the page on the CPU on which the thread runs, while the thread does not run or inside an interrupt.
+ * So it is the compiler alone that must be kept from moving the reads, and a sequence that is found changed is read
+ * anew at once. Should it never settle, or the page hold what this code does not understand, the answer is false, and
+ * the caller asks the kernel by read(2), which is right at any time.
+ *
+ * `offset` is not an answer where index is 0, as the kernel's documentation has it: software events do not keep it up
+ * to date.
+ *
+ * Registers are read without a barrier: the CPU may count a few instructions of before as after and the reverse, which
+ * cancels out over many readings, whereas a serialising instruction costs each of them as much as all the rest.
+ */
+#ifndef COUNTERS_PAGE_H
+#define COUNTERS_PAGE_H
+
+#include <linux/perf_event.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Reads register `number`; false: there is no way to. */
+typedef bool counters_register_fn(uint32_t number, uint64_t *value);
+
+#define PAGE_ATTEMPTS 16
+
+__attribute__((always_inline)) static inline bool counters_page_read(const volatile struct perf_event_mmap_page *page,
+                                                                      counters_register_fn *read_register,
+                                                                      uint64_t *count)
+{
+    for (int attempt = 0; attempt < PAGE_ATTEMPTS; attempt++) {
+        uint32_t sequence = page->lock;
+        atomic_signal_fence(memory_order_seq_cst);
+        uint32_t index = page->index;
+        uint32_t unused_bits = 64u - page->pmc_width;
+        uint64_t offset = (uint64_t)page->offset;
+        uint64_t value;
+        if (!page->cap_user_rdpmc || index == 0 || unused_bits > 63 || !read_register(index - 1, &value))
+            return false;
+        atomic_signal_fence(memory_order_seq_cst);
+        if (page->lock == sequence && sequence % 2 == 0) {
+            *count = offset + (uint64_t)((int64_t)(value << unused_bits) >> unused_bits);
+            return true;
+        }
+    }
+    return false;
+}
+
+#if defined(__x86_64__)
+
+static inline bool counters_register_read(uint32_t number, uint64_t *value)
+{
+    uint32_t low, high;
+    __asm__ volatile("rdpmc" : "=a"(low), "=d"(high) : "c"(number));
+    *value = (uint64_t)high << 32 | low;
+    return true;
+}
+
+#elif defined(__aarch64__)
+
+/* The number of a register is part of the instruction that reads it. */
+#define READ_PMEVCNTR(n) \
+    case n: __asm__ volatile("mrs %0, pmevcntr" #n "_el0" : "=r"(*value)); return true;
+
+static inline bool counters_register_read(uint32_t number, uint64_t *value)
+{
+    switch (number) {
+        READ_PMEVCNTR(0)
+        READ_PMEVCNTR(1)
+        READ_PMEVCNTR(2)
+        READ_PMEVCNTR(3)
+        READ_PMEVCNTR(4)
+        READ_PMEVCNTR(5)
+        READ_PMEVCNTR(6)
+        READ_PMEVCNTR(7)
+        READ_PMEVCNTR(8)
+        READ_PMEVCNTR(9)
+        READ_PMEVCNTR(10)
+        READ_PMEVCNTR(11)
+        READ_PMEVCNTR(12)
+        READ_PMEVCNTR(13)
+        READ_PMEVCNTR(14)
+        READ_PMEVCNTR(15)
+        READ_PMEVCNTR(16)
+        READ_PMEVCNTR(17)
+        READ_PMEVCNTR(18)
+        READ_PMEVCNTR(19)
+        READ_PMEVCNTR(20)
+        READ_PMEVCNTR(21)
+        READ_PMEVCNTR(22)
+        READ_PMEVCNTR(23)
+        READ_PMEVCNTR(24)
+        READ_PMEVCNTR(25)
+        READ_PMEVCNTR(26)
+        READ_PMEVCNTR(27)
+        READ_PMEVCNTR(28)
+        READ_PMEVCNTR(29)
+        READ_PMEVCNTR(30)
+    case 31: __asm__ volatile("mrs %0, pmccntr_el0" : "=r"(*value)); return true;
+    default: return false;
+    }
+}
+
+#else
+
+static inline bool counters_register_read(uint32_t number, uint64_t *value)
+{
+    return false;
+}
+
+#endif
+#endif
