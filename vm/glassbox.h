@@ -5,7 +5,8 @@
  *
  * An engine outlives its modules and stores; a module outlives the stores that instantiate it; everything that a store
  * made lives until vm_store_destroy. Objects of one store are used by one thread at a time. Different stores of one
- * engine may run in different threads.
+ * engine may run in different threads. After a fork the child may go on with what it had, unless another thread of the
+ * parent was translating: then the child must leave that engine alone.
  *
  * Values cross the boundary as `union vm_slot`, 8 bytes each, arguments in order, results in order.
  */
