@@ -1,6 +1,6 @@
 #!/bin/sh
-# stencil_tool.sh TOOL COMPILER SOURCE OBJECT...: the tool accepts the real handlers and refuses, by name, one that refers
-# to a constant in memory, one that calls a function, and one that is missing.
+# stencil_tool.sh TOOL COMPILER SOURCE OBJECT...: the tool accepts the real handlers and refuses, by name, one that
+# refers to a constant in memory, one that calls a function, and one that is missing.
 set -eu
 tool=$1 compiler=$2 source=$3
 shift 3
