@@ -20,6 +20,7 @@
 
 #include "base/vec.h"
 #include "cli/cli.h"
+#include "cli/count.h"
 #include "cli/module_file.h"
 #include "cli/trap.h"
 #include "cli/values.h"
@@ -34,6 +35,7 @@ struct run {
     struct vec envs;    /* const char *, NAME[=VALUE] */
     struct vm_config config;
     struct profile_config profile_config; /* .announce is 0 without --perf */
+    struct cli_count count;
     char **operands;                      /* the module's file, then the guest's arguments */
     int operand_count;
 
@@ -154,7 +156,11 @@ static bool parse_options(struct run *run, int argc, char **argv, int *status)
         case CLI_OPTION_run_perf: run->profile_config.announce = options.choice; break;
         case CLI_OPTION_run_perf_dir: run->profile_config.directory = options.value; break;
         case CLI_OPTION_run_lines: run->profile_config.lines = (enum profile_line_source)options.choice; break;
-        default: break;
+        default:
+            if (cli_count_option(&run->count, option, &options, status) && *status != CLI_OK) {
+                return false;
+            }
+            *status = CLI_FAILED;
         }
     }
     run->operands = argv + options.next;
@@ -165,6 +171,7 @@ static bool parse_options(struct run *run, int argc, char **argv, int *status)
         *status = cli_usage_error(
             CLI_COMMAND_run, "%s after MODULE would go to the guest: put it before, or -- before MODULE", misplaced);
     }
+    *status = *status == CLI_OK ? cli_count_open(&run->count, &options) : *status;
     return *status == CLI_OK;
 }
 
@@ -195,6 +202,15 @@ static void open_profile(struct run *run)
     }
     run->config.hooks = profile_hooks(run->profile);
     run->config.hooks_user = run->profile;
+}
+
+/* Counting hears of calls, and hands on to the profile what that wants to hear. */
+static void observe(struct run *run)
+{
+    if (run->count.frames) {
+        run->config.hooks = profile_frames_hooks(run->count.frames, run->config.hooks, run->config.hooks_user);
+        run->config.hooks_user = run->count.frames;
+    }
 }
 
 /* HOST[::GUEST] */
@@ -445,6 +461,7 @@ static int run_function(struct run *run)
 
 static void run_fini(struct run *run)
 {
+    bool has_run = run->store != NULL;
     if (run->store) {
         vm_store_destroy(run->store);
     }
@@ -456,6 +473,7 @@ static void run_fini(struct run *run)
         vm_engine_destroy(run->engine);
     }
     profile_close(run->profile);
+    cli_count_close(&run->count, has_run);
     cli_module_file_fini(&run->file);
     vec_fini(&run->dirs);
     vec_fini(&run->envs);
@@ -466,6 +484,7 @@ int cli_run(int argc, char **argv)
     struct run run = {
         .dirs = VEC_INIT(sizeof(const char *)),
         .envs = VEC_INIT(sizeof(const char *)),
+        .count = CLI_COUNT_INIT,
         .config.dispatch = vm_has_regions() ? VM_DISPATCH_REGION : VM_DISPATCH_SHARED,
     };
     int status = CLI_OK;
@@ -475,6 +494,7 @@ int cli_run(int argc, char **argv)
         status = cli_module_file_read(&run.file, run.operands[0]) ? prepare_wasi(&run) : CLI_FAILED;
         if (status == CLI_OK) {
             open_profile(&run);
+            observe(&run);
             status = load(&run);
         }
         if (status == CLI_OK) {

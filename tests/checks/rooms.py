@@ -36,13 +36,14 @@ ROOMS = {
                prefixes=("vm_", "wasm_", "code_", "run_", "thread_", "wasi_"),
                writable=("current", "previous", "installing", "native_bottom.bottom")),
     "profile": Room(
-        may_include=("vm/hooks.h", "perfmap/perfmap.h", "jitdump/jitdump.h", "elfimage/elfimage.h", "base/"),
+        may_include=("vm/hooks.h", "perfmap/perfmap.h", "jitdump/jitdump.h", "elfimage/elfimage.h",
+                     "counters/counters.h", "base/"),
         libraries=("libelf.h", "gelf.h", "dwarf.h", "elfutils/libdw.h", "libiberty/demangle.h"),
-        public=("profile.h",), prefixes=("profile_",)),
+        public=("profile.h", "frames.h"), prefixes=("profile_",)),
     # module.h and program.h are not public; `dump` shows what the VM has inside.
     "cli": Room(
         may_include=("vm/glassbox.h", "vm/hooks.h", "vm/traps.def", "vm/wasi/wasi.h", "vm/wasm/module.h",
-                     "vm/code/program.h", "profile/profile.h", "base/"),
+                     "vm/code/program.h", "profile/profile.h", "profile/frames.h", "base/"),
         libraries=("capstone/capstone.h", "jansson.h")),
 }
 

@@ -1,0 +1,575 @@
+/* Enter and leave: what is done at every call of the guest.
+ *
+ *     enter   find the callee's node; read the counters; push {node, counts}
+ *     leave   read the counters; pop; charge the difference to the node
+ *
+ * Between the two the guest runs, undisturbed, and nothing else is added up: what a function cost itself is computed
+ * when the thread ends (tree.h). The counters are read last on entering and first on leaving, so that what is measured
+ * of a call is as little as can be of ourselves.
+ *
+ * The rest of our own cost is taken away as it arises, by a meter for each event: a counter that stands still while
+ * Glassbox measures. It shows the raw count less what has been `spent`, which grows by the calibrated cost of each
+ * call. So everything that is made of it, self, inclusive, smallest, largest, histogram, is free of that cost at once,
+ * and what all frames are charged is exactly what the meter shows at the end: the raw count less what was subtracted.
+ *
+ *     raw      ──────╱╱╱╱────────╱╱╱╱──────       ╱ ourselves
+ *     meter    ──────    ────────    ──────
+ *
+ * A call may cost less than the calibrated mean. The meter never runs backwards; it then stands still until the raw
+ * count has caught up (a debt), which keeps sums right where a meter that forgot its debts would give more than the
+ * truth. Only a debt of more than DEBT_CALLS calls is forgiven, since then the calibration does not fit.
+ *
+ * Variants. Reading differs much in cost: one memory load for wasm-instructions, one instruction for the tick counter,
+ * some 25 ns to some us for libcounters' group. Each has its own pair of functions, made by the compiler from one text
+ * whose `variant` is constant. wall-clock is the CPU's tick counter where its rate is constant (25 ns less than
+ * clock_gettime, and so much less to subtract); ticks become ns when the thread ends, by what both clocks did from the
+ * start to then.
+ *
+ * Frames stand in an array of their own, so that an unwound guest needs no cleaning up. Where it cannot grow, deeper
+ * calls are counted to their caller, and it is said.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <x86intrin.h>
+#endif
+
+#include "profile/frames_internal.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+#define FIRST_FRAMES 256
+#define BATCHES 9
+#define BATCH_CALLS 256
+#define DEBT_CALLS 64
+/* Costs of a call are in 1/256 of the event's unit. */
+#define FRACTION_BITS 8
+
+struct frame {
+    struct profile_node *node;
+    uint64_t is_measured; /* where calls are thinned */
+    uint64_t start[];     /* what the meters showed */
+};
+
+struct meter {
+    uint64_t shown;   /* at the last reading */
+    uint64_t spent;   /* in 1/256, as all that follow */
+    uint64_t inner;   /* of one measured call, between its two readings */
+    uint64_t outer;   /* of one measured call, outside */
+    uint64_t passing; /* of one call that is not measured */
+};
+
+/* A guest thread. Its own thread's alone. */
+struct profile_thread {
+    struct frame *top;
+    uint8_t *limit;               /* of the frames */
+    const uint64_t *instructions; /* the VM's */
+    struct meter *meters;
+    uint64_t lost; /* frames above `top` for which there was no memory */
+    struct profile_tree tree;
+    struct counters_group *group;
+    uint64_t ticks; /* what the group reads wall-clock from */
+    uint64_t *now;  /* room for one reading */
+    uint64_t *begin;
+    size_t event_count;
+    size_t frame_bytes;
+    uint64_t every;
+    struct frame *stack;
+    struct profile_frames *frames;
+    uint32_t number;
+};
+
+enum reading { READ_INSTRUCTIONS, READ_TICKS, READ_GROUP };
+
+struct variant {
+    enum reading reading;
+    bool is_thinned;
+};
+
+/* ---- clocks ---- */
+
+INLINE uint64_t read_ticks(void)
+{
+#if defined(__x86_64__)
+    return __rdtsc();
+#elif defined(__aarch64__)
+    uint64_t ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#endif
+}
+
+uint64_t profile_ticks(void)
+{
+    return read_ticks();
+}
+
+bool profile_ticks_trusted(void)
+{
+#if defined(__x86_64__)
+    unsigned a, b, c, d;
+    return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d >> 8 & 1); /* invariant TSC */
+#else
+    return true; /* constant by the architecture */
+#endif
+}
+
+uint64_t profile_clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- readings ---- */
+
+INLINE void read_raw(struct profile_thread *thread, enum reading reading, uint64_t *values)
+{
+    if (reading == READ_INSTRUCTIONS) {
+        values[0] = *thread->instructions;
+    } else if (reading == READ_TICKS) {
+        values[0] = read_ticks();
+    } else {
+        thread->ticks = read_ticks();
+        counters_read(thread->group, values);
+    }
+}
+
+INLINE void meter_show(struct meter *meter, uint64_t *value)
+{
+    uint64_t shown = *value - (meter->spent >> FRACTION_BITS);
+    int64_t debt = (int64_t)(meter->shown - shown);
+    if (debt > 0) {
+        uint64_t bound = (meter->inner + meter->outer) * DEBT_CALLS;
+        uint64_t over = (uint64_t)debt << FRACTION_BITS;
+        if (over > bound)
+            meter->spent -= over - bound < meter->spent ? over - bound : meter->spent;
+        shown = meter->shown;
+    }
+    meter->shown = shown;
+    *value = shown;
+}
+
+INLINE size_t events_of(const struct profile_thread *thread, enum reading reading)
+{
+    return reading == READ_GROUP ? thread->event_count : 1;
+}
+
+/* Reads all events as the meters show them. Instructions cost nothing to read. */
+INLINE void read_meters(struct profile_thread *thread, enum reading reading, uint64_t *values)
+{
+    read_raw(thread, reading, values);
+    if (reading == READ_INSTRUCTIONS)
+        return;
+    for (size_t e = 0; e < events_of(thread, reading); e++)
+        meter_show(&thread->meters[e], &values[e]);
+}
+
+/* ---- enter and leave ---- */
+
+INLINE size_t frame_bytes_of(const struct profile_thread *thread, enum reading reading)
+{
+    return reading == READ_GROUP ? thread->frame_bytes : sizeof(struct frame) + sizeof(uint64_t);
+}
+
+/* False: no memory. */
+static __attribute__((noinline)) bool grow_stack(struct profile_thread *thread)
+{
+    size_t used_bytes = (size_t)((uint8_t *)thread->top - (uint8_t *)thread->stack);
+    size_t size_bytes = (size_t)(thread->limit - (uint8_t *)thread->stack) * 2;
+    struct frame *stack = realloc(thread->stack, size_bytes);
+    if (!stack)
+        return false;
+    thread->stack = stack;
+    thread->limit = (uint8_t *)stack + size_bytes;
+    thread->top = (struct frame *)((uint8_t *)stack + used_bytes);
+    return true;
+}
+
+static __attribute__((noinline)) void lose_frame(struct profile_thread *thread)
+{
+    thread->lost++;
+    pthread_mutex_lock(&thread->frames->mutex);
+    profile_frames_lack_memory(thread->frames, "deep calls are counted to their callers");
+    pthread_mutex_unlock(&thread->frames->mutex);
+}
+
+static __attribute__((noinline)) struct profile_node *find_child(struct profile_thread *thread,
+                                                                 struct profile_node *parent, void *function)
+{
+    struct profile_node *node = profile_tree_child(&thread->tree, parent, function);
+    parent->last = node;
+    return node;
+}
+
+/* Whether this call is one to measure. Of calls that the merged node stands for, the outermost always is. */
+INLINE bool is_due(const struct profile_thread *thread, const struct profile_node *node,
+                   const struct profile_node *parent)
+{
+    if (__builtin_expect(node == thread->tree.merged, 0))
+        return parent != node;
+    return node->calls > node->measured * thread->every;
+}
+
+INLINE void enter(struct profile_thread *thread, void *function, struct variant variant)
+{
+    if (__builtin_expect(!thread, 0))
+        return;
+    size_t frame_bytes = frame_bytes_of(thread, variant.reading);
+    if (__builtin_expect((uint8_t *)thread->top + 2 * frame_bytes > thread->limit, 0) &&
+        (thread->lost || !grow_stack(thread))) {
+        lose_frame(thread);
+        return;
+    }
+    struct profile_node *parent = thread->top->node;
+    struct profile_node *node = parent->last;
+    if (__builtin_expect(node->function != function, 0))
+        node = find_child(thread, parent, function);
+    struct frame *frame = (struct frame *)((uint8_t *)thread->top + frame_bytes);
+    node->calls++;
+    frame->node = node;
+    thread->top = frame;
+    if (variant.is_thinned) {
+        frame->is_measured = is_due(thread, node, parent);
+        if (!frame->is_measured)
+            return;
+        node->measured++;
+    }
+    read_meters(thread, variant.reading, frame->start);
+}
+
+/* Of calls that the merged node stands for only the outermost is charged, to it and, as elsewhere, to its caller. */
+static __attribute__((noinline)) void charge_merged(struct profile_thread *thread, const struct frame *frame,
+                                                    struct profile_node *parent, const uint64_t *now)
+{
+    for (size_t e = 0; e < thread->event_count && parent != frame->node; e++) {
+        profile_charge_add(&frame->node->charges[e], now[e] - frame->start[e]);
+        parent->charges[e].elsewhere += now[e] - frame->start[e];
+    }
+}
+
+INLINE void leave(struct profile_thread *thread, struct variant variant)
+{
+    if (__builtin_expect(!thread, 0))
+        return;
+    struct frame *frame = thread->top;
+    struct frame *caller = (struct frame *)((uint8_t *)frame - frame_bytes_of(thread, variant.reading));
+    size_t event_count = events_of(thread, variant.reading);
+    if (__builtin_expect(thread->lost, 0)) {
+        thread->lost--;
+        return;
+    }
+    thread->top = caller;
+    if (variant.is_thinned && !frame->is_measured) {
+        for (size_t e = 0; e < event_count; e++)
+            thread->meters[e].spent += thread->meters[e].passing;
+        return;
+    }
+    uint64_t one;
+    uint64_t *now = variant.reading == READ_GROUP ? thread->now : &one;
+    struct meter *meters = variant.reading == READ_INSTRUCTIONS ? NULL : thread->meters;
+    if (meters) {
+        read_raw(thread, variant.reading, now);
+        for (size_t e = 0; e < event_count; e++) {
+            meters[e].spent += meters[e].inner;
+            meter_show(&meters[e], &now[e]);
+            meters[e].spent += meters[e].outer;
+        }
+    } else {
+        read_raw(thread, variant.reading, now);
+    }
+    struct profile_node *node = frame->node;
+    if (__builtin_expect(node == thread->tree.merged, 0)) {
+        charge_merged(thread, frame, caller->node, now);
+        return;
+    }
+    for (size_t e = 0; e < event_count; e++) {
+        uint64_t cost = now[e] - frame->start[e];
+        profile_charge_add(&node->charges[e], cost);
+        if (variant.is_thinned)
+            node->charges[e].squares += (double)cost * (double)cost;
+    }
+}
+
+#define VARIANTS(X)                           \
+    X(instructions, READ_INSTRUCTIONS, false) \
+    X(ticks, READ_TICKS, false)               \
+    X(group, READ_GROUP, false)               \
+    X(thinned, READ_GROUP, true)
+
+#define VARIANT(name, reading, is_thinned)                                    \
+    static void enter_##name(void *thread, void *function)                    \
+    {                                                                         \
+        enter(thread, function, (struct variant){reading, is_thinned});       \
+    }                                                                         \
+    static void leave_##name(void *thread, void *function, enum vm_leave why) \
+    {                                                                         \
+        leave(thread, (struct variant){reading, is_thinned});                 \
+    }
+VARIANTS(VARIANT)
+#undef VARIANT
+
+enum variant_number {
+#define VARIANT(name, reading, is_thinned) VARIANT_##name,
+    VARIANTS(VARIANT)
+#undef VARIANT
+};
+
+static const struct {
+    void (*enter)(void *thread, void *function);
+    void (*leave)(void *thread, void *function, enum vm_leave why);
+} variants[] = {
+#define VARIANT(name, reading, is_thinned) {enter_##name, leave_##name},
+    VARIANTS(VARIANT)
+#undef VARIANT
+};
+
+static enum variant_number variant_for(const struct profile_frames *frames)
+{
+    if (frames->config.every > 1)
+        return VARIANT_thinned;
+    if (frames->event_count > 1 || frames->has_group)
+        return VARIANT_group;
+    return frames->ticks_event == 0 ? VARIANT_ticks : VARIANT_instructions;
+}
+
+/* Reads without correction, whatever the variant. */
+static void read_now(struct profile_thread *thread, uint64_t *values)
+{
+    switch (variant_for(thread->frames)) {
+    case VARIANT_instructions: read_raw(thread, READ_INSTRUCTIONS, values); break;
+    case VARIANT_ticks: read_raw(thread, READ_TICKS, values); break;
+    default: read_raw(thread, READ_GROUP, values); break;
+    }
+}
+
+/* ---- calibration ---- */
+
+static int compare_costs(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* The median of `batches`, the costs of BATCH_CALLS calls each, as the cost of one. */
+static uint64_t median_cost(uint64_t *batches)
+{
+    qsort(batches, BATCHES, sizeof *batches, compare_costs);
+    return (batches[BATCHES / 2] << FRACTION_BITS) / BATCH_CALLS;
+}
+
+/* Makes calls of a function that does nothing and notes, for each event and batch, what all of it cost, and what the
+ * function was charged. */
+static void run_batches(struct profile_thread *thread, uint64_t (*whole)[BATCHES], uint64_t (*charged)[BATCHES])
+{
+    struct profile_function nothing = {0};
+    enum variant_number variant = variant_for(thread->frames);
+    struct profile_node *node = profile_tree_child(&thread->tree, thread->tree.root, &nothing);
+    for (size_t batch = 0; batch < BATCHES; batch++) {
+        read_now(thread, thread->begin);
+        for (size_t e = 0; e < thread->event_count; e++)
+            charged[e][batch] = node->charges[e].sum;
+        for (size_t i = 0; i < BATCH_CALLS; i++) {
+            variants[variant].enter(thread, &nothing);
+            variants[variant].leave(thread, &nothing, VM_LEAVE_RETURN);
+        }
+        read_now(thread, thread->now);
+        for (size_t e = 0; e < thread->event_count; e++) {
+            whole[e][batch] = thread->now[e] - thread->begin[e];
+            charged[e][batch] = node->charges[e].sum - charged[e][batch];
+        }
+    }
+}
+
+/* False: no memory. */
+static bool calibrate(struct profile_thread *thread)
+{
+    uint64_t(*whole)[BATCHES] = calloc(thread->event_count, sizeof *whole);
+    uint64_t(*charged)[BATCHES] = calloc(thread->event_count, sizeof *charged);
+    bool has_memory = whole && charged;
+    thread->every = UINT64_C(1) << 32; /* all but the first pass, where calls are thinned at all */
+    if (has_memory)
+        run_batches(thread, whole, charged);
+    for (size_t e = 0; e < thread->event_count && has_memory; e++)
+        thread->begin[e] = thread->frames->config.every > 1 ? median_cost(whole[e]) : 0;
+    for (size_t e = 0; e < thread->event_count && has_memory; e++)
+        thread->meters[e].passing = thread->begin[e];
+    thread->every = 1;
+    if (has_memory)
+        run_batches(thread, whole, charged);
+    for (size_t e = 0; e < thread->event_count && has_memory; e++) {
+        struct meter *meter = &thread->meters[e];
+        uint64_t all = median_cost(whole[e]);
+        meter->inner = median_cost(charged[e]);
+        meter->outer = all > meter->inner ? all - meter->inner : 0;
+        meter->spent = 0;
+    }
+    free(whole);
+    free(charged);
+    return has_memory;
+}
+
+/* ---- life ---- */
+
+static void thread_free(struct profile_thread *thread)
+{
+    if (!thread)
+        return;
+    counters_group_close(thread->group);
+    profile_tree_fini(&thread->tree);
+    free(thread->stack);
+    free(thread->meters);
+    free(thread->now);
+    free(thread->begin);
+    free(thread);
+}
+
+/* Empties the tree and stands at its root. False: no memory. */
+static bool start_tree(struct profile_thread *thread)
+{
+    profile_tree_fini(&thread->tree);
+    if (!profile_tree_init(&thread->tree, thread->event_count, thread->frames->config.limit))
+        return false;
+    thread->top = thread->stack;
+    thread->top->node = thread->tree.root;
+    return true;
+}
+
+static bool thread_init(struct profile_thread *thread)
+{
+    size_t event_count = thread->event_count;
+    const uint64_t *externals[PROFILE_EXTERNAL_COUNT] = {
+        [PROFILE_EXTERNAL_INSTRUCTIONS] = thread->instructions,
+        [PROFILE_EXTERNAL_TICKS] = &thread->ticks,
+    };
+    thread->frame_bytes = sizeof(struct frame) + event_count * sizeof(uint64_t);
+    thread->stack = malloc(FIRST_FRAMES * thread->frame_bytes);
+    thread->meters = calloc(event_count, sizeof *thread->meters);
+    thread->now = calloc(event_count, sizeof *thread->now);
+    thread->begin = calloc(event_count, sizeof *thread->begin);
+    if (!thread->stack || !thread->meters || !thread->now || !thread->begin ||
+        counters_group_open(thread->frames->set, externals, &thread->group, NULL) != 0)
+        return false;
+    thread->limit = (uint8_t *)thread->stack + FIRST_FRAMES * thread->frame_bytes;
+    return start_tree(thread) && calibrate(thread) && start_tree(thread);
+}
+
+static void explain(struct profile_frames *frames, struct counters_group *group)
+{
+    char text[COUNTERS_MESSAGE_BYTES];
+    if (!frames->has_explained && counters_group_explain(group, text, sizeof text) > 0)
+        profile_frames_say(frames, text);
+    frames->has_explained = true;
+}
+
+/* Where there is no memory, NULL, which enter and leave know. The VM asks again for that thread, maybe when it is deep
+ * in calls whose end would then come without their begin: so no thread is begun from then on. */
+static void *thread_begin(void *user, const uint64_t *instructions)
+{
+    struct profile_frames *frames = user;
+    struct profile_thread *thread = calloc(1, sizeof *thread);
+    if (thread) {
+        thread->frames = frames;
+        thread->instructions = instructions;
+        thread->event_count = frames->event_count;
+    }
+    pthread_mutex_lock(&frames->mutex);
+    bool is_ready = !frames->is_off && thread && thread_init(thread);
+    if (is_ready) {
+        thread->number = ++frames->thread_count;
+        explain(frames, thread->group);
+    } else {
+        frames->is_off = true;
+        profile_frames_lack_memory(frames, "a thread is not counted, nor are those that begin after it");
+    }
+    pthread_mutex_unlock(&frames->mutex);
+    if (!is_ready) {
+        thread_free(thread);
+        return NULL;
+    }
+    thread->every = frames->config.every;
+    read_now(thread, thread->begin);
+    for (size_t e = 0; e < thread->event_count; e++)
+        thread->top->start[e] = thread->meters[e].shown = thread->begin[e];
+    return thread;
+}
+
+/* How what the thread counted becomes the event's unit, and how it was counted. */
+static struct profile_ratio event_ratio(const struct profile_frames *frames, size_t event,
+                                        const struct counters_state *state)
+{
+    if ((int)event == frames->ticks_event)
+        return (struct profile_ratio){profile_clock_ns() - frames->begin_ns, profile_ticks() - frames->begin_ticks};
+    if (state->status == COUNTERS_SCALED)
+        return (struct profile_ratio){state->enabled_ns, state->running_ns};
+    return (struct profile_ratio){1, 1};
+}
+
+/* Adds what the thread can tell of an event to what is known of it. */
+static void note_event(struct profile_frames *frames, size_t event, const struct counters_state *state,
+                       struct profile_ratio ratio, uint64_t subtracted, const struct meter *meter)
+{
+    struct profile_event_result *result = &frames->events[event];
+    double factor = (double)ratio.numerator / (double)ratio.denominator, ended = (double)frames->threads.count;
+    double overhead = factor * (double)(meter->inner + meter->outer) / (1 << FRACTION_BITS);
+    result->status = state->status > result->status ? state->status : result->status;
+    result->is_user_only |= state->is_user_only;
+    result->is_uncorrected |= state->is_uncorrected;
+    result->is_read_by_page |= state->is_read_by_page;
+    if (state->relative_error > result->relative_error)
+        result->relative_error = state->relative_error;
+    result->subtracted += profile_ratio_apply(ratio, subtracted);
+    result->overhead += (overhead - result->overhead) / ended;
+    result->bucket_scale += (factor - result->bucket_scale) / ended;
+}
+
+/* Closes what is open, charges the root with all of it, and hands the tree over. */
+static void thread_end(void *opaque)
+{
+    struct profile_thread *thread = opaque;
+    if (!thread)
+        return;
+    struct profile_frames *frames = thread->frames;
+    enum variant_number variant = variant_for(frames);
+    uint64_t unfinished = 0;
+    thread->lost = 0;
+    for (; thread->top != thread->stack; unfinished++)
+        variants[variant].leave(thread, thread->top->node->function, VM_LEAVE_UNWIND);
+
+    pthread_mutex_lock(&frames->mutex);
+    struct profile_thread_result *result = vec_push(&frames->threads);
+    struct profile_ratio *ratios = calloc(thread->event_count, sizeof *ratios);
+    if (result && ratios) {
+        thread->tree.root->calls = thread->tree.root->measured = 1;
+        read_now(thread, thread->now);
+        for (size_t e = 0; e < thread->event_count; e++) {
+            uint64_t raw = thread->now[e];
+            if (variant != VARIANT_instructions)
+                meter_show(&thread->meters[e], &thread->now[e]);
+            struct counters_state state = counters_group_state(thread->group, e);
+            ratios[e] = event_ratio(frames, e, &state);
+            profile_charge_add(&thread->tree.root->charges[e], thread->now[e] - thread->begin[e]);
+            note_event(frames, e, &state, ratios[e], raw - thread->now[e], &thread->meters[e]);
+        }
+        profile_tree_settle(&thread->tree, ratios, frames->config.every > 1);
+        *result = (struct profile_thread_result){thread->number, unfinished, thread->tree};
+        thread->tree = (struct profile_tree){0};
+    } else {
+        frames->threads.count -= result != NULL;
+        profile_frames_lack_memory(frames, "a thread is not in the report");
+    }
+    free(ratios);
+    pthread_mutex_unlock(&frames->mutex);
+    thread_free(thread);
+}
+
+void profile_frames_thread_hooks(const struct profile_frames *frames, struct vm_hooks *hooks)
+{
+    enum variant_number variant = variant_for(frames);
+    hooks->thread_begin = thread_begin;
+    hooks->thread_end = thread_end;
+    hooks->enter = variants[variant].enter;
+    hooks->leave = variants[variant].leave;
+}

@@ -1,0 +1,255 @@
+/* A calling-context tree: nodes in blocks, found by (parent, function).
+ *
+ * Nodes stand in the order of their creation, so a parent always comes before its children: walking forward goes from
+ * callers to callees, and backward from callees to callers. All passes over the tree are such loops, since a guest may
+ * recurse as deep as there are nodes and a recursive pass would need as much native stack.
+ *
+ * Finding a child is usually done by the caller, who asks `parent->last` first. The rest goes through one table for the
+ * whole tree: lists of children were rejected, since an interpreter's loop calls hundreds of functions in turn.
+ *
+ * Settling. What the guest's run leaves is `sum`, measured. Three things are done to it, each of which keeps the rule
+ * that a node has at least as much as its children together (and so that no `self` is negative, and that all of them
+ * add up to the root's sum):
+ *
+ *     extrapolation   sum * calls / measured. Estimates may break the rule, so from the root (which is measured whole)
+ *                     downward, children that together claim more than their caller has share what it has in proportion
+ *     conversion      of clock ticks to ns, of counts in turns to full counts, rounded down: the parts rounded down are
+ *                     never more than the whole rounded down
+ *     subtraction     self = sum - children - elsewhere
+ */
+#include "profile/tree.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_NODES 128
+
+/* What `last` is where no child was entered yet: no function is its function. */
+static const struct profile_node nobody;
+
+struct profile_node *profile_tree_at(const struct profile_tree *tree, size_t i)
+{
+    uint8_t *block = *(uint8_t **)vec_at(&tree->blocks, i / BLOCK_NODES);
+    return (struct profile_node *)(block + i % BLOCK_NODES * tree->node_bytes);
+}
+
+static struct profile_node *add_node(struct profile_tree *tree, struct profile_node *parent,
+                                     struct profile_function *function)
+{
+    if (tree->node_count == tree->blocks.count * BLOCK_NODES) {
+        uint8_t *block = calloc(BLOCK_NODES, tree->node_bytes);
+        uint8_t **slot = block ? vec_push(&tree->blocks) : NULL;
+        if (!slot) {
+            free(block);
+            return NULL;
+        }
+        *slot = block;
+    }
+    struct profile_node *node = profile_tree_at(tree, tree->node_count);
+    node->function = function;
+    node->parent = parent;
+    node->last = (struct profile_node *)&nobody; /* only read */
+    node->index = (uint32_t)tree->node_count++;
+    node->depth = parent ? parent->depth + 1 : 0;
+    for (size_t e = 0; e < tree->event_count; e++)
+        node->charges[e].min = UINT64_MAX;
+    return node;
+}
+
+bool profile_tree_init(struct profile_tree *tree, size_t event_count, size_t limit)
+{
+    *tree = (struct profile_tree){
+        .event_count = event_count,
+        .limit = limit,
+        .node_bytes = sizeof(struct profile_node) + event_count * sizeof(struct profile_charge),
+        .blocks = VEC_INIT(sizeof(uint8_t *)),
+        .slot_count = 64,
+    };
+    tree->slots = calloc(tree->slot_count, sizeof(struct profile_node *));
+    tree->root = tree->slots ? add_node(tree, NULL, NULL) : NULL;
+    tree->merged = tree->root ? add_node(tree, tree->root, NULL) : NULL;
+    if (!tree->merged)
+        profile_tree_fini(tree);
+    return tree->merged != NULL;
+}
+
+void profile_tree_fini(struct profile_tree *tree)
+{
+    for (size_t i = 0; i < tree->blocks.count; i++)
+        free(*(uint8_t **)vec_at(&tree->blocks, i));
+    vec_fini(&tree->blocks);
+    free(tree->slots);
+    *tree = (struct profile_tree){0};
+}
+
+/* ---- finding ---- */
+
+/* Where the child of `parent` is in the table, or the free slot where it belongs. */
+static struct profile_node **find_slot(struct profile_node **slots, size_t slot_count,
+                                       const struct profile_node *parent, const struct profile_function *function)
+{
+    uint64_t hash = ((uint64_t)(uintptr_t)function / 16 + parent->index) * 0x9e3779b97f4a7c15u;
+    size_t at = (size_t)(hash >> 32) & (slot_count - 1);
+    while (slots[at] && (slots[at]->parent != parent || slots[at]->function != function))
+        at = (at + 1) & (slot_count - 1);
+    return &slots[at];
+}
+
+static bool grow_table(struct profile_tree *tree)
+{
+    size_t slot_count = tree->slot_count * 2;
+    struct profile_node **slots = calloc(slot_count, sizeof(struct profile_node *));
+    if (!slots)
+        return false;
+    for (size_t i = 0; i < tree->slot_count; i++)
+        if (tree->slots[i])
+            *find_slot(slots, slot_count, tree->slots[i]->parent, tree->slots[i]->function) = tree->slots[i];
+    free(tree->slots);
+    tree->slots = slots;
+    tree->slot_count = slot_count;
+    return true;
+}
+
+struct profile_node *profile_tree_child(struct profile_tree *tree, struct profile_node *parent,
+                                        struct profile_function *function)
+{
+    if (parent == tree->merged)
+        return tree->merged;
+    struct profile_node **slot = find_slot(tree->slots, tree->slot_count, parent, function);
+    if (*slot)
+        return *slot;
+    if (tree->node_count >= tree->limit + 2)
+        return tree->merged;
+    if (tree->node_count * 2 > tree->slot_count) {
+        if (!grow_table(tree))
+            return tree->merged;
+        slot = find_slot(tree->slots, tree->slot_count, parent, function);
+    }
+    struct profile_node *node = add_node(tree, parent, function);
+    if (!node)
+        return tree->merged;
+    *slot = node;
+    return node;
+}
+
+/* ---- settling ---- */
+
+uint64_t profile_ratio_apply(struct profile_ratio ratio, uint64_t value)
+{
+    if (ratio.numerator == ratio.denominator || ratio.denominator == 0)
+        return value;
+    unsigned __int128 product = (unsigned __int128)value * ratio.numerator / ratio.denominator;
+    return product > UINT64_MAX ? UINT64_MAX : (uint64_t)product;
+}
+
+/* The estimate for all calls, and its variance: that of a mean of `measured` out of `calls`, times calls squared. A
+ * single measurement says nothing of its own variance; it is then taken to be as large as the value. */
+static void extrapolate(const struct profile_node *node, struct profile_charge *charge)
+{
+    double calls = (double)node->calls, measured = (double)node->measured, sum = (double)charge->sum;
+    double variance = sum * sum;
+    if (node->measured >= node->calls) {
+        charge->squares = 0;
+        return;
+    }
+    if (node->measured > 1)
+        variance = fmax(0, (charge->squares - sum * sum / measured) / (measured - 1));
+    charge->squares = calls * calls * variance / fmax(1, measured) * (1 - measured / calls);
+    charge->sum = profile_ratio_apply((struct profile_ratio){node->calls, node->measured}, charge->sum);
+}
+
+static void extrapolate_all(struct profile_tree *tree, size_t e)
+{
+    for (size_t i = 2; i < tree->node_count; i++) {
+        struct profile_node *node = profile_tree_at(tree, i);
+        extrapolate(node, &node->charges[e]);
+        node->parent->charges[e].self += node->charges[e].sum; /* for now: what its children claim */
+    }
+    for (size_t i = 0; i < tree->node_count; i++) {
+        struct profile_node *node = profile_tree_at(tree, i);
+        struct profile_charge *charge = &node->charges[e];
+        if (i >= 2) {
+            const struct profile_charge *caller = &node->parent->charges[e];
+            uint64_t allowed = caller->sum - caller->elsewhere;
+            if (caller->self > allowed)
+                charge->sum = profile_ratio_apply((struct profile_ratio){allowed, caller->self}, charge->sum);
+        }
+        charge->elsewhere = charge->elsewhere < charge->sum ? charge->elsewhere : charge->sum;
+    }
+}
+
+static void convert(struct profile_charge *charge, struct profile_ratio ratio)
+{
+    double factor = ratio.denominator ? (double)ratio.numerator / (double)ratio.denominator : 1;
+    charge->sum = profile_ratio_apply(ratio, charge->sum);
+    charge->elsewhere = profile_ratio_apply(ratio, charge->elsewhere);
+    charge->max = profile_ratio_apply(ratio, charge->max);
+    if (charge->min != UINT64_MAX)
+        charge->min = profile_ratio_apply(ratio, charge->min);
+    charge->squares *= factor * factor;
+}
+
+void profile_tree_settle(struct profile_tree *tree, const struct profile_ratio *ratios, bool is_thinned)
+{
+    for (size_t e = 0; e < tree->event_count; e++) {
+        struct profile_charge *merged = &tree->merged->charges[e];
+        if (is_thinned)
+            extrapolate_all(tree, e);
+        for (size_t i = 0; i < tree->node_count; i++)
+            convert(&profile_tree_at(tree, i)->charges[e], ratios[e]);
+        merged->sum = 0;
+        for (size_t i = 0; i < tree->node_count; i++) {
+            struct profile_charge *charge = &profile_tree_at(tree, i)->charges[e];
+            charge->self = charge->sum - charge->elsewhere;
+            merged->sum += charge->elsewhere;
+        }
+        for (size_t i = 2; i < tree->node_count; i++) {
+            struct profile_node *node = profile_tree_at(tree, i);
+            node->parent->charges[e].self -= node->charges[e].sum;
+        }
+        merged->self = merged->sum;
+    }
+}
+
+/* ---- merging ---- */
+
+static void add_charge(struct profile_charge *into, const struct profile_charge *from)
+{
+    into->sum += from->sum;
+    into->self += from->self;
+    into->elsewhere += from->elsewhere;
+    into->squares += from->squares;
+    into->min = from->min < into->min ? from->min : into->min;
+    into->max = from->max > into->max ? from->max : into->max;
+    for (size_t b = 0; b < PROFILE_BUCKETS; b++)
+        into->buckets[b] += from->buckets[b];
+}
+
+void profile_tree_merge(struct profile_tree *into, struct profile_tree *from)
+{
+    for (size_t i = 0; i < from->node_count; i++) {
+        struct profile_node *node = profile_tree_at(from, i);
+        if (i < 2)
+            node->twin = profile_tree_at(into, i);
+        else
+            node->twin = profile_tree_child(into, node->parent->twin, node->function);
+        struct profile_node *twin = node->twin;
+        bool is_lost = i >= 2 && twin == into->merged;
+        twin->calls += node->calls;
+        twin->measured += node->measured;
+        for (size_t e = 0; e < from->event_count; e++) {
+            struct profile_charge *charge = &twin->charges[e];
+            const struct profile_charge *source = &node->charges[e];
+            if (!is_lost) {
+                add_charge(charge, source);
+                continue;
+            }
+            /* No room for this context: its caller, where that has room, has the whole of it elsewhere. */
+            charge->self += source->self;
+            charge->sum += source->self;
+            if (node->parent->twin != into->merged)
+                node->parent->twin->charges[e].elsewhere += source->sum;
+        }
+    }
+}

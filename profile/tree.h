@@ -1,0 +1,114 @@
+/* tree: a calling-context tree, what was charged to each function under each chain of callers. Internal to profile/.
+ *
+ *     root ─ main ─┬─ parse ── next            one node for each distinct chain; recursion is a chain
+ *                  └─ print
+ *
+ * A node holds what its calls cost, everything beneath included; what it cost itself is that less its children's, so
+ * nothing is added up twice while the guest runs, and the sum of all nodes' own costs is the root's, to the count.
+ *
+ * The number of nodes is bounded. Calls for which there is no node left all go to one, `merged`, which is a child of
+ * the root and has no children: the outermost of them is charged, and its caller remembers how much of its cost was
+ * charged there (`elsewhere`). Used by one thread at a time. */
+#ifndef GLASSBOX_PROFILE_TREE_H
+#define GLASSBOX_PROFILE_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct profile_function;
+
+/* Bucket 0: a call that cost nothing; bucket b: a cost of 2^(b-1) or more, and less than 2^b. */
+#define PROFILE_BUCKETS 65
+
+/* Of one event in one context. */
+struct profile_charge {
+    uint64_t sum;                      /* inclusive, of the calls that were measured; settled: of all calls */
+    uint64_t self;                     /* settled: of that, not in callees */
+    uint64_t elsewhere;                /* of that, in calls that the merged node was charged with */
+    uint64_t min, max;                 /* inclusive, of one measured call; UINT64_MAX and 0 before there is any */
+    double squares;                    /* sum of the squares of measured calls; settled: variance of sum */
+    uint64_t buckets[PROFILE_BUCKETS]; /* how many measured calls cost that much, inclusive */
+};
+
+struct profile_node {
+    struct profile_function *function; /* NULL: the root, or merged */
+    struct profile_node *parent;       /* NULL: the root */
+    struct profile_node *last;         /* the child that was entered last; never NULL */
+    struct profile_node *twin;         /* while merging: the same context in the other tree */
+    uint64_t calls;
+    uint64_t measured; /* of these; maintained only where calls are thinned */
+    uint32_t index;
+    uint32_t depth; /* of the root: 0 */
+    struct profile_charge charges[];
+};
+
+struct profile_tree {
+    struct profile_node *root;
+    struct profile_node *merged;
+    size_t event_count;
+    size_t node_count;
+    size_t limit;
+    size_t node_bytes;
+    struct vec blocks;           /* of uint8_t * */
+    struct profile_node **slots; /* of (parent, function) to the child; open addressing, a power of two */
+    size_t slot_count;
+};
+
+/* `limit`: how many nodes beside root and merged. False: no memory. */
+bool profile_tree_init(struct profile_tree *tree, size_t event_count, size_t limit);
+void profile_tree_fini(struct profile_tree *tree);
+
+/* The i-th node in order of creation, i < node_count: parents stand before their children; 0 is the root, 1 merged. */
+struct profile_node *profile_tree_at(const struct profile_tree *tree, size_t i);
+
+/* The node of `function` called from `parent`, made where there is none; merged where no more can be made. */
+struct profile_node *profile_tree_child(struct profile_tree *tree, struct profile_node *parent,
+                                        struct profile_function *function);
+
+/* How the numbers of a thread become the report's: value * numerator / denominator. */
+struct profile_ratio {
+    uint64_t numerator, denominator;
+};
+
+/* Makes sums of samples (extrapolates `sum` from the measured calls to all, where is_thinned), converts them by the
+ * ratio of each event and computes `self`. A context never gets more than its caller has: the sum of `self` over all
+ * nodes is the root's `sum` afterwards, to the count. Nothing may be charged to the tree any more. */
+void profile_tree_settle(struct profile_tree *tree, const struct profile_ratio *ratios, bool is_thinned);
+
+/* Adds the contexts of `from`, settled, to `into`. */
+void profile_tree_merge(struct profile_tree *into, struct profile_tree *from);
+
+/* value * ratio, rounded down; UINT64_MAX at most. */
+uint64_t profile_ratio_apply(struct profile_ratio ratio, uint64_t value);
+
+/* The least cost of a bucket. */
+static inline uint64_t profile_bucket_least(size_t bucket)
+{
+    return bucket == 0 ? 0 : UINT64_C(1) << (bucket - 1);
+}
+
+static inline size_t profile_bucket_of(uint64_t cost)
+{
+    return cost == 0 ? 0 : 64 - (size_t)__builtin_clzll(cost);
+}
+
+/* Charges one measured call's inclusive cost. */
+static inline void profile_charge_add(struct profile_charge *charge, uint64_t cost)
+{
+    charge->sum += cost;
+    charge->min = cost < charge->min ? cost : charge->min;
+    charge->max = cost > charge->max ? cost : charge->max;
+    charge->buckets[profile_bucket_of(cost)]++;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
