@@ -14,6 +14,7 @@ wasi-libc libclang-rt-19-dev-wasm32
 linux-perf binutils python3
 libcmocka-dev libclang-rt-19-dev elfutils wabt binaryen nodejs shellcheck
 qemu-system-arm ipxe-qemu gcc-aarch64-linux-gnu libc6-dev-arm64-cross cpio
+qemu-user-static
 "
 
 missing=
