@@ -7,9 +7,14 @@
  *
  * The kernel counts the members of a unit (which it calls a group) together or not at all, so their counts are of the
  * same stretch of time, and one read(2) returns all of them. Each CPU event joins the unit of the one before it as
- * long as the kernel takes it there. One that does not fit begins the next unit, and then the kernel gives the units
- * their turns. Software events are a unit of their own: they have no register that user space could read, and
- * among CPU events they would make each reading a system call.
+ * long as the kernel takes it there and the unit then counts. The latter is tried at once, since the kernel also takes
+ * units that can never run: on aarch64 it allows for one counter too many, on x86 it forgets the one that the NMI
+ * watchdog has. An event that does not fit begins the next unit, and then the kernel gives the units their turns.
+ * Software events are a unit of their own: they have no register that user space could read, and among CPU events they
+ * would make each reading a system call.
+ *
+ * Only the leader is ever stopped and started, since the rest follow it. The kernel's request to start a whole group
+ * starts its members one by one, and whoever is first counts more.
  *
  * Values are left as they were counted. Scaling them at each reading, by the times of that moment, would make a
  * counter that now and then runs backwards; sums are scaled at the end, by the times of the whole run.
@@ -36,27 +41,73 @@
  * 250 Hz, a tick elsewhere. */
 #define TURN_NS 4000000.0
 
+const struct perf_event_mmap_page counters_no_page;
+
+/* These tick in user space and kernel alike, whatever is excluded. */
+static bool is_clock(const struct perf_event_attr *attr)
+{
+    return attr->type == PERF_TYPE_SOFTWARE && (attr->config == PERF_COUNT_SW_TASK_CLOCK ||
+                                                attr->config == PERF_COUNT_SW_CPU_CLOCK);
+}
+
 /* Opens an event as near to what is asked as the machine allows. Returns a descriptor or a negative errno. */
 static int open_event(const struct perf_event_attr *wanted, int leader_fd, bool *is_user_only)
 {
     struct perf_event_attr attr = *wanted;
     attr.disabled = leader_fd < 0;
-    *is_user_only = false;
 #if defined(__aarch64__)
     bool is_cpu = attr.type != PERF_TYPE_SOFTWARE && attr.type != PERF_TYPE_TRACEPOINT;
     attr.config1 = is_cpu ? 3 : 0;
 #endif
+    int fd;
     for (;;) {
-        int fd = counters_machine_open(&attr, leader_fd);
+        fd = counters_machine_open(&attr, leader_fd);
         if (fd == -EACCES && !attr.exclude_kernel && !attr.exclude_user && !counters_is_kernel_only(&attr))
-            attr.exclude_kernel = *is_user_only = true;
+            attr.exclude_kernel = true;
 #if defined(__aarch64__)
         else if ((fd == -EOPNOTSUPP || fd == -EINVAL) && attr.config1 > 0)
             attr.config1--;
 #endif
         else
-            return fd;
+            break;
     }
+    *is_user_only = attr.exclude_kernel && !wanted->exclude_kernel && !is_clock(wanted);
+    return fd;
+}
+
+/* What read(2) returns of a unit, with PERF_FORMAT_GROUP and both times. */
+struct reading {
+    uint64_t count;
+    uint64_t enabled_ns;
+    uint64_t running_ns;
+    uint64_t counts[UNIT_COUNTERS_MAX];
+};
+
+static bool read_unit(const struct unit *unit, struct reading *reading)
+{
+    size_t size_bytes = offsetof(struct reading, counts) + unit->counter_count * sizeof reading->counts[0];
+    return counters_machine_read(unit->counters[0].fd, reading, size_bytes) && reading->count == unit->counter_count;
+}
+
+static void remove_last_counter(struct counters_group *group)
+{
+    struct counter *counter = &group->counters[--group->counter_count];
+    struct unit *unit = &group->units[group->unit_count - 1];
+    if (counter->page != &counters_no_page)
+        counters_machine_unmap(counter->page);
+    close(counter->fd);
+    if (--unit->counter_count == 0)
+        group->unit_count--;
+}
+
+/* Whether the CPU counts the unit when it has nothing else to count. */
+static bool fits(const struct unit *unit)
+{
+    struct reading before, after;
+    int leader_fd = unit->counters[0].fd;
+    bool is_read = read_unit(unit, &before) && counters_machine_switch(leader_fd, true) == 0 &&
+                   counters_machine_switch(leader_fd, false) == 0 && read_unit(unit, &after);
+    return is_read && (after.running_ns > before.running_ns || after.enabled_ns == before.enabled_ns);
 }
 
 /* Gives `event` another counter in the last unit, or in a new one. Returns 0 or a negative errno. */
@@ -72,28 +123,21 @@ static int add_counter(struct counters_group *group, const struct perf_event_att
         return fd;
     struct counter *counter = &group->counters[group->counter_count++];
     *counter = (struct counter){.fd = fd, .event = event, .is_subtracted = is_subtracted};
+    counter->page = group->set->events[event].source == COUNTERS_CPU ? counters_machine_map(fd) : NULL;
+    if (!counter->page)
+        counter->page = &counters_no_page;
     if (begins_unit) {
-        *unit = (struct unit){.counters = counter, .is_mapped = true};
+        *unit = (struct unit){.counters = counter};
         group->unit_count++;
     }
     unit->counter_count++;
-    if (group->set->events[event].source == COUNTERS_CPU)
-        counter->page = counters_machine_map(fd);
-    unit->is_mapped = unit->is_mapped && counter->page;
+    if (group->set->events[event].source == COUNTERS_CPU && !begins_unit && !fits(unit)) {
+        remove_last_counter(group);
+        return -ENOSPC;
+    }
     group->outcomes[event].unit = (uint32_t)group->unit_count - 1;
     group->outcomes[event].is_user_only = is_user_only;
     return 0;
-}
-
-static void remove_last_counter(struct counters_group *group)
-{
-    struct counter *counter = &group->counters[--group->counter_count];
-    struct unit *unit = &group->units[group->unit_count - 1];
-    if (counter->page)
-        counters_machine_unmap(counter->page);
-    close(counter->fd);
-    if (--unit->counter_count == 0)
-        group->unit_count--;
 }
 
 /* The second counter of instructions-minus-irqs. */
@@ -149,12 +193,21 @@ static void open_externals(struct counters_group *group, const uint64_t *const *
 {
     for (size_t i = 0; i < group->set->event_count; i++) {
         const struct event *event = &group->set->events[i];
-        if (event->source == COUNTERS_EXTERNAL) {
-            group->externals[i] = externals ? externals[event->external] : NULL;
-            group->outcomes[i].failure = group->externals[i] ? 0 : ENODATA;
-        }
-        if (event->source == COUNTERS_CLOCK)
-            group->clock = i;
+        const uint64_t *value = event->source == COUNTERS_EXTERNAL && externals ? externals[event->external] : NULL;
+        if (value)
+            group->places[group->place_count++] = (struct place){.value = value, .event = i};
+        else if (event->source == COUNTERS_EXTERNAL)
+            group->outcomes[i].failure = ENODATA;
+    }
+}
+
+/* Events that are not counted read as 0. */
+static void place_failed(struct counters_group *group)
+{
+    static const uint64_t nothing = 0;
+    for (size_t i = 0; i < group->set->event_count; i++) {
+        if (group->outcomes[i].failure != 0)
+            group->places[group->place_count++] = (struct place){.value = &nothing, .event = i};
     }
 }
 
@@ -165,20 +218,30 @@ int counters_group_open(const struct counters_set *set, const uint64_t *const *e
     size_t count = set->event_count;
     struct counters_group *made = calloc(1, sizeof *made + 2 * count * sizeof made->counters[0]);
     if (made) {
-        *made = (struct counters_group){.set = set, .pid = getpid(), .clock = count};
+        *made = (struct counters_group){.set = set, .pid = getpid()};
         made->units = calloc(count, sizeof *made->units);
         made->outcomes = calloc(count, sizeof *made->outcomes);
-        made->externals = calloc(count, sizeof *made->externals);
+        made->places = calloc(count, sizeof *made->places);
     }
-    if (!made || !made->units || !made->outcomes || !made->externals) {
+    if (!made || !made->units || !made->outcomes || !made->places) {
         counters_group_close(made);
         return counters_fail(error, -ENOMEM, "counters: %s", strerror(ENOMEM));
     }
+    for (size_t i = 0; i < count; i++) {
+        if (set->events[i].source == COUNTERS_CLOCK) {
+            made->has_clock = true;
+            made->clock = i;
+        }
+    }
     open_externals(made, externals);
-    open_events(made, COUNTERS_KERNEL);
     open_events(made, COUNTERS_CPU);
+    made->cpu_unit_count = made->unit_count;
+    made->cpu_counter_count = made->counter_count;
+    open_events(made, COUNTERS_KERNEL);
+    made->has_rest = made->has_clock || made->unit_count > made->cpu_unit_count;
+    place_failed(made);
     for (size_t i = 0; i < made->unit_count; i++)
-        made->units[i].is_lost = counters_machine_enable(made->units[i].counters[0].fd) != 0;
+        made->units[i].is_lost = counters_machine_switch(made->units[i].counters[0].fd, true) != 0;
     *group = made;
     return 0;
 }
@@ -190,25 +253,23 @@ void counters_group_close(struct counters_group *group)
     /* A forked child has the descriptors but not the pages, and something of its own may be where they were. */
     bool has_pages = group->pid == getpid();
     for (size_t i = group->counter_count; i-- > 0;) {
-        if (group->counters[i].page && has_pages)
+        if (group->counters[i].page != &counters_no_page && has_pages)
             counters_machine_unmap(group->counters[i].page);
         close(group->counters[i].fd);
     }
     free(group->units);
     free(group->outcomes);
-    free(group->externals);
+    free(group->places);
     free(group);
 }
 
-static void give(const struct counter *counter, uint64_t count, uint64_t *values)
+READ_INLINE void give(const struct counter *counter, uint64_t count, uint64_t *values)
 {
     values[counter->event] = counter->is_subtracted ? values[counter->event] - count : count;
 }
 
 static bool read_pages(const struct unit *unit, uint64_t *values)
 {
-    if (!unit->is_mapped)
-        return false;
     for (size_t i = 0; i < unit->counter_count; i++) {
         uint64_t count;
         if (!counters_page_read(unit->counters[i].page, counters_register_read, &count))
@@ -216,20 +277,6 @@ static bool read_pages(const struct unit *unit, uint64_t *values)
         give(&unit->counters[i], count, values);
     }
     return true;
-}
-
-/* What read(2) returns of a unit, with PERF_FORMAT_GROUP and both times. */
-struct reading {
-    uint64_t count;
-    uint64_t enabled_ns;
-    uint64_t running_ns;
-    uint64_t counts[UNIT_COUNTERS_MAX];
-};
-
-static bool read_unit(const struct unit *unit, struct reading *reading)
-{
-    size_t size_bytes = offsetof(struct reading, counts) + unit->counter_count * sizeof reading->counts[0];
-    return counters_machine_read(unit->counters[0].fd, reading, size_bytes) && reading->count == unit->counter_count;
 }
 
 static void read_kernel(struct unit *unit, uint64_t *values)
@@ -240,28 +287,43 @@ static void read_kernel(struct unit *unit, uint64_t *values)
         give(&unit->counters[i], unit->is_lost ? 0 : reading.counts[i], values);
 }
 
-void counters_read(struct counters_group *group, uint64_t *values)
+/* The units from number `first` on, each in user space where that can be, and the clock. */
+__attribute__((noinline)) static void read_units(struct counters_group *group, size_t first, uint64_t *values)
 {
-    for (size_t i = 0; i < group->set->event_count; i++)
-        values[i] = group->externals[i] ? *group->externals[i] : 0;
-    if (group->clock < group->set->event_count) {
+    for (size_t i = first; i < group->unit_count; i++) {
+        if (!read_pages(&group->units[i], values))
+            read_kernel(&group->units[i], values);
+    }
+    if (group->has_clock) {
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);
         values[group->clock] = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     }
-    for (size_t i = 0; i < group->unit_count; i++) {
-        if (!read_pages(&group->units[i], values))
-            read_kernel(&group->units[i], values);
+}
+
+/* Reads as if user space could read all of the CPU's, in one loop without a call, and starts anew where it cannot. */
+void counters_read(struct counters_group *group, uint64_t *values)
+{
+    for (size_t i = 0; i < group->place_count; i++)
+        values[group->places[i].event] = *group->places[i].value;
+    const struct counter *end = group->counters + group->cpu_counter_count;
+    for (const struct counter *counter = group->counters; counter < end; counter++) {
+        uint64_t count;
+        if (!counters_page_read(counter->page, counters_register_read, &count)) {
+            read_units(group, 0, values);
+            return;
+        }
+        give(counter, count, values);
     }
+    if (group->has_rest)
+        read_units(group, group->cpu_unit_count, values);
 }
 
 /* Whether user space could read all of the unit just now. */
-static bool is_read_by_page(const struct unit *unit)
+static bool is_readable(const struct unit *unit)
 {
-    if (!unit->is_mapped)
-        return false;
+    uint64_t count;
     for (size_t i = 0; i < unit->counter_count; i++) {
-        uint64_t count;
         if (!counters_page_read(unit->counters[i].page, counters_register_read, &count))
             return false;
     }
@@ -294,7 +356,7 @@ struct counters_state counters_group_state(struct counters_group *group, size_t 
         } else {
             state.enabled_ns = reading.enabled_ns;
             state.running_ns = reading.running_ns;
-            state.is_read_by_page = is_read_by_page(unit);
+            state.is_read_by_page = is_readable(unit);
         }
         if (state.running_ns == 0) {
             state.status = COUNTERS_NOT_COUNTED;

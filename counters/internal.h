@@ -38,11 +38,14 @@ int counters_fail(struct counters_error *error, int status, const char *format, 
 
 /* One perf event. */
 struct counter {
-    const struct perf_event_mmap_page *page; /* NULL: not mapped */
+    const struct perf_event_mmap_page *page; /* &counters_no_page: not mapped */
     int fd;
     uint32_t event;
     bool is_subtracted; /* from the event's value, which an earlier counter of the unit gives */
 };
+
+/* A page that says of itself that user space cannot read by it. */
+extern const struct perf_event_mmap_page counters_no_page;
 
 /* How many counters are read by one read(2) at most. No CPU counts so many at once. */
 #define UNIT_COUNTERS_MAX 32
@@ -51,8 +54,7 @@ struct counter {
 struct unit {
     struct counter *counters;
     size_t counter_count;
-    bool is_mapped; /* every counter is */
-    bool is_lost;   /* reading has failed */
+    bool is_lost; /* reading has failed */
 };
 
 /* What opening an event came to. */
@@ -63,16 +65,27 @@ struct outcome {
     bool is_uncorrected;
 };
 
+/* An event whose value lies in memory: an external, or one that is not counted. */
+struct place {
+    const uint64_t *value;
+    size_t event;
+};
+
 struct counters_group {
     const struct counters_set *set;
     pid_t pid; /* who opened it, and not a forked child */
+    bool has_clock;
+    bool has_rest; /* a clock, or units that are not the CPU's */
+    size_t clock;  /* the number of wall-clock */
+    size_t place_count;
+    struct place *places;     /* this and the next two have room for one for each event */
+    struct outcome *outcomes; /* by event */
+    struct unit *units;       /* the CPU's, then the kernel's */
     size_t unit_count;
-    struct unit *units;         /* room for one for each event */
-    struct outcome *outcomes;   /* one for each event */
-    const uint64_t **externals; /* one for each event; NULL: the event is none, or is not counted here */
-    size_t clock;               /* the number of wall-clock; event_count: not in the list */
+    size_t cpu_unit_count;
     size_t counter_count;
-    struct counter counters[]; /* room for two for each event */
+    size_t cpu_counter_count;
+    struct counter counters[]; /* room for two for each event; in the order of the units */
 };
 
 /* ---- cpu.c ---- */
@@ -98,8 +111,8 @@ int counters_machine_open(struct perf_event_attr *attr, int leader_fd);
 /* NULL: not allowed. */
 const struct perf_event_mmap_page *counters_machine_map(int fd);
 void counters_machine_unmap(const struct perf_event_mmap_page *page);
-/* Starts the leader and all that follow it. Returns 0 or a negative errno. */
-int counters_machine_enable(int leader_fd);
+/* Starts or stops the leader and, with it, all that follow it. Returns 0 or a negative errno. */
+int counters_machine_switch(int leader_fd, bool is_on);
 /* False: not all of it could be read. Keeps errno. */
 bool counters_machine_read(int fd, void *buffer, size_t size_bytes);
 void counters_machine_cpu(struct counters_cpu *cpu);

@@ -34,9 +34,10 @@ void counters_machine_unmap(const struct perf_event_mmap_page *page)
     munmap((void *)(uintptr_t)page, (size_t)sysconf(_SC_PAGESIZE));
 }
 
-int counters_machine_enable(int leader_fd)
+int counters_machine_switch(int leader_fd, bool is_on)
 {
-    return ioctl(leader_fd, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP) == 0 ? 0 : -errno;
+    unsigned long request = is_on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
+    return ioctl(leader_fd, request, 0) == 0 ? 0 : -errno;
 }
 
 bool counters_machine_read(int fd, void *buffer, size_t size_bytes)

@@ -30,18 +30,20 @@ typedef bool counters_register_fn(uint32_t number, uint64_t *value);
 
 #define PAGE_ATTEMPTS 16
 
-__attribute__((always_inline)) static inline bool counters_page_read(const volatile struct perf_event_mmap_page *page,
-                                                                      counters_register_fn *read_register,
-                                                                      uint64_t *count)
+/* What a reading costs is charged to what is measured. */
+#define READ_INLINE __attribute__((always_inline)) static inline
+
+READ_INLINE bool counters_page_read(const volatile struct perf_event_mmap_page *page,
+                                     counters_register_fn *read_register, uint64_t *count)
 {
     for (int attempt = 0; attempt < PAGE_ATTEMPTS; attempt++) {
         uint32_t sequence = page->lock;
         atomic_signal_fence(memory_order_seq_cst);
         uint32_t index = page->index;
-        uint32_t unused_bits = 64u - page->pmc_width;
+        uint32_t unused_bits = -(uint32_t)page->pmc_width % 64;
         uint64_t offset = (uint64_t)page->offset;
         uint64_t value;
-        if (!page->cap_user_rdpmc || index == 0 || unused_bits > 63 || !read_register(index - 1, &value))
+        if (!page->cap_user_rdpmc || index == 0 || !read_register(index - 1, &value))
             return false;
         atomic_signal_fence(memory_order_seq_cst);
         if (page->lock == sequence && sequence % 2 == 0) {
@@ -54,7 +56,7 @@ __attribute__((always_inline)) static inline bool counters_page_read(const volat
 
 #if defined(__x86_64__)
 
-static inline bool counters_register_read(uint32_t number, uint64_t *value)
+READ_INLINE bool counters_register_read(uint32_t number, uint64_t *value)
 {
     uint32_t low, high;
     __asm__ volatile("rdpmc" : "=a"(low), "=d"(high) : "c"(number));
@@ -68,7 +70,7 @@ static inline bool counters_register_read(uint32_t number, uint64_t *value)
 #define READ_PMEVCNTR(n) \
     case n: __asm__ volatile("mrs %0, pmevcntr" #n "_el0" : "=r"(*value)); return true;
 
-static inline bool counters_register_read(uint32_t number, uint64_t *value)
+READ_INLINE bool counters_register_read(uint32_t number, uint64_t *value)
 {
     switch (number) {
         READ_PMEVCNTR(0)
@@ -109,7 +111,7 @@ static inline bool counters_register_read(uint32_t number, uint64_t *value)
 
 #else
 
-static inline bool counters_register_read(uint32_t number, uint64_t *value)
+READ_INLINE bool counters_register_read(uint32_t number, uint64_t *value)
 {
     return false;
 }
