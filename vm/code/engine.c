@@ -151,18 +151,48 @@ struct vm_functype code_engine_functype(struct vm_engine *engine, uint32_t numbe
     return (struct vm_functype){type.valtypes, type.valtypes + type.param_count, type.param_count, type.result_count};
 }
 
+static int by_stream(const void *a, const void *b)
+{
+    uintptr_t first = (uintptr_t)(*(struct code_body *const *)a)->stream;
+    uintptr_t second = (uintptr_t)(*(struct code_body *const *)b)->stream;
+    return (first > second) - (first < second);
+}
+
+/* The body whose stream begins last of those that begin at or before the address. A stream pointer may have moved past
+ * the last operand. */
+static struct code_body *find_by_stream(struct vm_engine *engine, const void *stream)
+{
+    struct code_body *const *bodies = engine->bodies.data;
+    size_t low = 0, high = engine->bodies.count;
+    if (!engine->bodies_are_sorted && high)
+        qsort(engine->bodies.data, high, sizeof *bodies, by_stream);
+    engine->bodies_are_sorted = true;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if ((uintptr_t)bodies[middle]->stream <= (uintptr_t)stream)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool is_found = low && (uintptr_t)stream - (uintptr_t)bodies[low - 1]->stream <= bodies[low - 1]->stream_bytes;
+    return is_found ? bodies[low - 1] : NULL;
+}
+
+static struct code_body *find_by_code(struct vm_engine *engine, const void *code)
+{
+    for (size_t i = 0; i < engine->bodies.count; i++) {
+        struct code_body *body = *(struct code_body **)vec_at(&engine->bodies, i);
+        if (body->region && (uintptr_t)code - (uintptr_t)body->region < body->region_bytes)
+            return body;
+    }
+    return NULL;
+}
+
 struct code_body *code_engine_find(struct vm_engine *engine, const void *stream_or_code)
 {
-    struct code_body *found = NULL;
     pthread_mutex_lock(&engine->lock);
-    for (size_t i = 0; i < engine->bodies.count && !found; i++) {
-        struct code_body *body = *(struct code_body **)vec_at(&engine->bodies, i);
-        uintptr_t in_stream = (uintptr_t)stream_or_code - (uintptr_t)body->stream;
-        uintptr_t in_region = (uintptr_t)stream_or_code - (uintptr_t)body->region;
-        /* A stream pointer may have moved past the last operand. */
-        if (in_stream <= body->stream_bytes || (body->region && in_region < body->region_bytes))
-            found = body;
-    }
+    struct code_body *found = code_arena_holds(&engine->arena, stream_or_code) ? find_by_code(engine, stream_or_code)
+                                                                                : find_by_stream(engine, stream_or_code);
     pthread_mutex_unlock(&engine->lock);
     return found;
 }

@@ -141,13 +141,16 @@ static void return_call(struct code_translator *t, uint32_t funcidx)
 
 static void return_call_indirect(struct code_translator *t, uint32_t typeidx, uint32_t tableidx)
 {
-    struct value index = code_pop(t);
-    code_flush(t);
-    code_store_value(t, &index, stack_slot(t, index.position));
-    index.place = PLACE_SLOT; /* the moves and the observer leave nothing in registers */
+    load_index(t);
     code_move_top(t, t->wasm->types[typeidx].param_count, 0);
-    code_observe_leave(t, VM_LEAVE_TAIL_CALL);
-    code_load_value(t, &index, 0);
+    if (t->observed) {
+        uint32_t slot = stack_slot(t, (uint32_t)t->values.count); /* where the index was; no argument goes there */
+        code_emit(t, CODE_store_slot);
+        code_emit_u32(t, slot);
+        code_observe_leave(t, VM_LEAVE_TAIL_CALL);
+        code_emit(t, CODE_load_slot);
+        code_emit_u32(t, slot);
+    }
     code_emit(t, CODE_return_call_indirect);
     code_emit_u32(t, 0);
     code_emit_u32(t, t->program->table_cells + 8 * tableidx);

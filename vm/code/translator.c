@@ -87,6 +87,7 @@ static int finish(struct code_translator *t, struct code_body *body, const char 
         return status;
     }
     *known = body;
+    t->engine->bodies_are_sorted = false;
     publish(t, body, host_name);
     const void *entry = body->region ? (const void *)body->region : (const void *)run_next_code;
     atomic_store_explicit(&body->entry, entry, memory_order_release);

@@ -50,7 +50,7 @@ void run_observe_unwind(struct run_context *context, const struct code_body *bod
 
 bool run_is_entering(const struct code_body *body, const void *at)
 {
-    return body->position_count > 0 && (const uint8_t *)at >= body->stream && (const uint8_t *)at <= body->stream + 8;
+    return (const uint8_t *)at == body->stream + (body->region ? 0 : sizeof(void *));
 }
 
 /* What a host function that is observed is called through. */

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """shared_chains.py PERF_FOLDER: in shared dispatch, too, perf's frame-pointer chains have one entry a guest call.
 
-No function has code of its own there: a sample falls on a handler, and each guest call shows as the handler that called.
-But every call makes the same native frame as in a region, so a chain goes whole from the handler through as many callers
-as the guest has to the VM, main and libc. Which functions they were, perf cannot know.
+No function has code of its own there: a sample falls on a handler, and each guest call shows as the handler that
+called. But every call makes the same native frame as in a region, so a chain goes whole from the handler through as
+many callers as the guest has to the VM, main and libc. Which functions they were, perf cannot know.
 """
 import collections
 import re
@@ -24,7 +24,7 @@ def test(_):
     deep = collections.Counter({chain: count for chain, count in chains.items()
                                 if chain.count("run_op_call") >= DEPTH})
     wrong = collections.Counter({chain: count for chain, count in deep.items() if not CHAIN.fullmatch(chain)})
-    print(f"{chains.total()} chains, {deep.total()} of them deep, {wrong.total()} of these wrong: {wrong.most_common(2)}")
+    print(f"{chains.total()} chains, {deep.total()} deep, {wrong.total()} of these wrong: {wrong.most_common(2)}")
     check(deep.total() > 0.9 * chains.total(), "most samples fall below the recursion")
     check(wrong.total() < 0.05 * deep.total(), "chains in shared dispatch")
 

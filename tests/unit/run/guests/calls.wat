@@ -35,4 +35,11 @@
       (else (return_call $even (i32.sub (local.get 0) (i32.const 1))))))
   (func $even (export "even") (param i32) (result i32)
     (if (result i32) (i32.eqz (local.get 0)) (then (i32.const 1))
-      (else (return_call $odd (i32.sub (local.get 0) (i32.const 1)))))))
+      (else (return_call $odd (i32.sub (local.get 0) (i32.const 1))))))
+
+  ;; the first instruction is a call, which traps
+  (func $boom (result i32) (unreachable))
+  (func (export "first") (param i32) (result i32)
+    (call $boom) (local.get 0) (i32.add))
+  (func (export "hop") (param i32) (result i32)
+    (return_call_indirect (type $binary) (i32.const 40) (i32.const 2) (local.get 0))))
