@@ -110,6 +110,49 @@ int cli_count_open(struct cli_count *count, const struct cli_options *options)
     return CLI_OK;
 }
 
+/* One trial, in a store of its own. */
+static bool run_trial(struct vm_engine *engine, struct vm_module *module)
+{
+    struct vm_store *store = vm_store_create(engine);
+    struct vm_instance *instance = NULL;
+    struct vm_trap trap = {0};
+    struct vm_extern run = {0};
+    union vm_slot none;
+    bool has_run = store && vm_instance_create(store, module, NULL, 0, &instance, &trap, NULL) == 0 &&
+                   vm_instance_export(instance, "run", strlen("run"), &run) && vm_call(run.func, &none, &trap);
+    if (store) {
+        vm_store_destroy(store);
+    }
+    return has_run;
+}
+
+void cli_count_calibrate(struct cli_count *count, enum vm_dispatch dispatch)
+{
+    const void *bytes = NULL;
+    size_t size_bytes = 0;
+    struct vm_config config = {
+        .dispatch = dispatch,
+        .hooks = profile_frames_calibration(count->frames, &bytes, &size_bytes),
+        .hooks_user = count->frames,
+    };
+    struct vm_engine *engine = NULL;
+    struct vm_module *module = NULL;
+    bool is_going = config.hooks && vm_engine_create(&config, &engine, NULL) == 0 &&
+                    vm_module_create(engine, bytes, size_bytes, NULL, &module, NULL) == 0;
+    for (int i = 0; i < PROFILE_FRAMES_TRIALS && is_going; i++) {
+        is_going = run_trial(engine, module);
+    }
+    if (module) {
+        vm_module_destroy(module);
+    }
+    if (engine) {
+        vm_engine_destroy(engine);
+    }
+    if (!is_going) {
+        cli_error("--count: out of memory: what measuring costs is not known, and not subtracted");
+    }
+}
+
 void cli_count_close(struct cli_count *count, bool has_run)
 {
     if (count->frames && has_run) {

@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "cli/cli.h"
 #include "profile/frames.h"
+#include "vm/glassbox.h"
 
 struct cli_count {
     struct profile_frames_config config; /* .events is NULL without --count */
@@ -22,6 +23,9 @@ bool cli_count_option(struct cli_count *count, enum cli_option option, const str
 
 /* Once the options are read: whether they go together, which events there are. Returns the exit status. */
 int cli_count_open(struct cli_count *count, const struct cli_options *options);
+
+/* Finds out what measuring costs here. */
+void cli_count_calibrate(struct cli_count *count, enum vm_dispatch dispatch);
 
 /* What is printed and written at the end, if the guest ran. Every store must be gone. */
 void cli_count_close(struct cli_count *count, bool has_run);

@@ -208,6 +208,7 @@ static void open_profile(struct run *run)
 static void observe(struct run *run)
 {
     if (run->count.frames) {
+        cli_count_calibrate(&run->count, run->config.dispatch);
         run->config.hooks = profile_frames_hooks(run->count.frames, run->config.hooks, run->config.hooks_user);
         run->config.hooks_user = run->count.frames;
     }

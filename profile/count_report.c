@@ -96,6 +96,8 @@ static bool find_outermost(const struct profile_tree *tree, size_t number_count,
     return has_memory;
 }
 
+/* What a callee's estimate is wrong by, its caller's is too, the other way round: where they are one function, nothing
+ * remains. */
 static void add_node(const struct profile_tree *tree, const struct profile_node *node, bool is_outermost,
                      uint64_t *numbers, double *errors)
 {
@@ -105,8 +107,10 @@ static void add_node(const struct profile_tree *tree, const struct profile_node 
         const struct profile_charge *charge = &node->charges[e];
         numbers[2 * at + e] += charge->self;
         numbers[2 * at + n + e] += is_outermost ? charge->sum : 0;
-        errors[at + e] += charge->squares;
-        errors[caller + e] += node->parent ? charge->squares : 0;
+        if (caller != at) {
+            errors[at + e] += charge->squares;
+            errors[caller + e] += charge->squares;
+        }
     }
 }
 

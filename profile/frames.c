@@ -190,6 +190,7 @@ static void module_destroyed(void *user, const struct vm_module *key)
 
 const struct vm_hooks *profile_frames_hooks(struct profile_frames *frames, const struct vm_hooks *next, void *next_user)
 {
+    profile_calibration_end(frames);
     frames->next = next;
     frames->next_user = next_user;
     frames->hooks = (struct vm_hooks){
@@ -230,12 +231,15 @@ static int open_set(struct profile_frames *frames, struct err *err)
     frames->instructions_event = profile_frames_event(frames, externals[PROFILE_EXTERNAL_INSTRUCTIONS].name);
     frames->ticks_event =
         frames->has_trusted_ticks ? profile_frames_event(frames, externals[PROFILE_EXTERNAL_TICKS].name) : -1;
-    size_t own_count = (size_t)(frames->instructions_event >= 0) + (size_t)(frames->ticks_event >= 0);
-    frames->has_group = frames->event_count > own_count;
+    bool is_clock_alone =
+        frames->event_count == 1 && profile_frames_event(frames, externals[PROFILE_EXTERNAL_TICKS].name) == 0;
+    if (frames->config.every == 0)
+        frames->config.every = is_clock_alone ? PROFILE_FRAMES_EVERY_CLOCK : 1;
     frames->begin_ticks = profile_ticks();
     frames->begin_ns = profile_clock_ns();
     frames->events = calloc(frames->event_count, sizeof *frames->events);
-    if (frames->events)
+    frames->overheads = calloc(frames->event_count, sizeof *frames->overheads);
+    if (frames->events && frames->overheads)
         return 0;
     err_set(err, ERR_RESOURCE, 0, "out of memory");
     return -ENOMEM;
@@ -251,7 +255,6 @@ int profile_frames_open(const struct profile_frames_config *config, struct profi
     }
     frames->config = *config;
     frames->config.limit = config->limit ? config->limit : PROFILE_FRAMES_LIMIT;
-    frames->config.every = config->every ? config->every : 1;
     pthread_mutex_init(&frames->mutex, NULL);
     frames->functions = VEC_INIT(sizeof(struct profile_function *));
     frames->modules = VEC_INIT(sizeof(struct counted_module));
@@ -269,6 +272,7 @@ void profile_frames_close(struct profile_frames *frames)
 {
     if (!frames)
         return;
+    profile_calibration_end(frames);
     profile_report_destroy(frames->report);
     for (size_t i = 0; i < frames->threads.count; i++)
         profile_tree_fini(&((struct profile_thread_result *)vec_at(&frames->threads, i))->tree);
@@ -287,6 +291,7 @@ void profile_frames_close(struct profile_frames *frames)
     vec_fini(&frames->modules);
     vec_fini(&frames->functions);
     free(frames->events);
+    free(frames->overheads);
     counters_set_destroy(frames->set);
     pthread_mutex_destroy(&frames->mutex);
     free(frames);

@@ -37,12 +37,15 @@ struct profile_frames;
 #define PROFILE_FRAMES_LIMIT 65536
 #define PROFILE_FRAMES_LIMIT_MAX 100000000
 
+#define PROFILE_FRAMES_EVERY_CLOCK 32
+
 struct profile_frames_config {
-    const char *events;         /* a list, as counters_set_create takes it */
-    const char *functions;      /* fnmatch(3) pattern of the names to observe; NULL: all. Borrowed */
-    uint64_t every;             /* measure every Nth call of each context; 0 and 1: each */
-    size_t limit;               /* of contexts; 0: PROFILE_FRAMES_LIMIT; at most PROFILE_FRAMES_LIMIT_MAX */
-    bool wants_lines;           /* read the modules' DWARF, for formats that name source lines */
+    const char *events;    /* a list, as counters_set_create takes it */
+    const char *functions; /* fnmatch(3) pattern of the names to observe; NULL: all. Borrowed */
+    uint64_t every;        /* measure one call in so many, once a context is warm; 1: each; 0: each, or of wall-clock
+                            * alone, which would else cost more than it counts, one in PROFILE_FRAMES_EVERY_CLOCK */
+    size_t limit;          /* of contexts; 0: PROFILE_FRAMES_LIMIT; at most PROFILE_FRAMES_LIMIT_MAX */
+    bool wants_lines;      /* read the modules' DWARF, for formats that name source lines */
     profile_message_fn message; /* NULL: silent. Called from any thread, at most once for each distinct failure */
     void *message_user;
 };
@@ -51,6 +54,14 @@ struct profile_frames_config {
  * it costs a message when the first guest thread begins. */
 int profile_frames_open(const struct profile_frames_config *config, struct profile_frames **frames, struct err *err)
     __attribute__((warn_unused_result));
+
+/* What measuring costs is found out with a small guest, run before the real one (none has to be: nothing is subtracted
+ * then). Make an engine like the guest's with these hooks and `frames` as their user, and PROFILE_FRAMES_TRIALS times a
+ * store and an instance of the module, which has no imports; call its export "run", without arguments; destroy all of
+ * it. NULL: no memory. The hooks are good until profile_frames_hooks, the module's bytes for ever. */
+#define PROFILE_FRAMES_TRIALS 18
+const struct vm_hooks *profile_frames_calibration(struct profile_frames *frames, const void **module,
+                                                  size_t *size_bytes);
 
 /* For vm_config.hooks, with `frames` as vm_config.hooks_user. `next` (may be NULL) is another profiler that wants to
  * know of published code: it gets those hooks, with `next_user`, and must outlive the engine. Enter and leave are ours.

@@ -34,6 +34,14 @@ struct profile_event_result {
     double bucket_scale;   /* buckets are of raw values: this makes them the event's unit */
 };
 
+/* What one call costs us, in 1/2^PROFILE_FRACTION_BITS of the raw count; 0 where nobody calibrated. */
+#define PROFILE_FRACTION_BITS 8
+struct profile_overhead {
+    uint64_t inner;   /* of a measured call, between its two readings */
+    uint64_t outer;   /* of a measured call, outside of them */
+    uint64_t passing; /* of a call that is not measured */
+};
+
 /* A guest thread that has ended. */
 struct profile_thread_result {
     uint32_t number;          /* from 1, by their beginning */
@@ -49,9 +57,10 @@ struct profile_frames {
     struct counters_set *set;
     size_t event_count;
     int instructions_event, ticks_event; /* where these externals stand in the list; -1: not there */
-    bool has_group;                      /* an event of the list is neither of the two */
     bool has_trusted_ticks;
     uint64_t begin_ticks, begin_ns;
+    struct profile_overhead *overheads;      /* by event */
+    struct profile_calibration *calibration; /* NULL: the guest's own turn */
 
     pthread_mutex_t mutex; /* of all that follows */
     struct vec functions;  /* of struct profile_function * */
@@ -71,6 +80,12 @@ void profile_frames_lack_memory(struct profile_frames *frames, const char *conse
 
 /* frames_thread.c: fills in what enters and leaves. */
 void profile_frames_thread_hooks(const struct profile_frames *frames, struct vm_hooks *hooks);
+
+/* frames_calibrate.c. Whether the trial that begins is one that lets calls pass; takes what one has counted; sets the
+ * overheads and ends calibrating, if there was any. */
+bool profile_calibration_passes(const struct profile_frames *frames);
+void profile_calibration_note(struct profile_frames *frames, struct profile_tree *tree);
+void profile_calibration_end(struct profile_frames *frames);
 
 /* What the CPU's tick counter and CLOCK_MONOTONIC show. False: the counter's rate is not constant. */
 bool profile_ticks_trusted(void);

@@ -41,24 +41,18 @@
 #define INLINE static inline __attribute__((always_inline))
 
 #define FIRST_FRAMES 256
-#define BATCHES 9
-#define BATCH_CALLS 256
 #define DEBT_CALLS 64
-/* Costs of a call are in 1/256 of the event's unit. */
-#define FRACTION_BITS 8
 
 struct frame {
     struct profile_node *node;
-    uint64_t is_measured; /* where calls are thinned */
-    uint64_t start[];     /* what the meters showed */
+    uint64_t measured; /* enum measured, where calls are thinned */
+    uint64_t start[];  /* what the meters showed */
 };
 
 struct meter {
-    uint64_t shown;   /* at the last reading */
-    uint64_t spent;   /* in 1/256, as all that follow */
-    uint64_t inner;   /* of one measured call, between its two readings */
-    uint64_t outer;   /* of one measured call, outside */
-    uint64_t passing; /* of one call that is not measured */
+    uint64_t shown; /* at the last reading */
+    uint64_t spent; /* in 1/2^PROFILE_FRACTION_BITS */
+    struct profile_overhead each;
 };
 
 /* A guest thread. Its own thread's alone. */
@@ -76,6 +70,7 @@ struct profile_thread {
     size_t event_count;
     size_t frame_bytes;
     uint64_t every;
+    uint64_t random; /* the same numbers in every run */
     struct frame *stack;
     struct profile_frames *frames;
     uint32_t number;
@@ -139,11 +134,11 @@ INLINE void read_raw(struct profile_thread *thread, enum reading reading, uint64
 
 INLINE void meter_show(struct meter *meter, uint64_t *value)
 {
-    uint64_t shown = *value - (meter->spent >> FRACTION_BITS);
+    uint64_t shown = *value - (meter->spent >> PROFILE_FRACTION_BITS);
     int64_t debt = (int64_t)(meter->shown - shown);
     if (debt > 0) {
-        uint64_t bound = (meter->inner + meter->outer) * DEBT_CALLS;
-        uint64_t over = (uint64_t)debt << FRACTION_BITS;
+        uint64_t bound = (meter->each.inner + meter->each.outer) * DEBT_CALLS;
+        uint64_t over = (uint64_t)debt << PROFILE_FRACTION_BITS;
         if (over > bound)
             meter->spent -= over - bound < meter->spent ? over - bound : meter->spent;
         shown = meter->shown;
@@ -204,13 +199,29 @@ static __attribute__((noinline)) struct profile_node *find_child(struct profile_
     return node;
 }
 
-/* Whether this call is one to measure. Of calls that the merged node stands for, the outermost always is. */
-INLINE bool is_due(const struct profile_thread *thread, const struct profile_node *node,
-                   const struct profile_node *parent)
+enum measured { IS_PASSED, IS_WARM, IS_SAMPLED };
+
+/* How many calls on the next one is sampled: evenly from 1 to 2 * every - 1. A fixed distance would fall into step with
+ * guests that alternate, as every recursion by two calls does. */
+INLINE uint64_t random_gap(struct profile_thread *thread)
+{
+    thread->random = thread->random * 6364136223846793005u + 1442695040888963407u;
+    return 1 + ((thread->random >> 32) * (2 * thread->every - 1) >> 32);
+}
+
+/* Whether to measure this call. Of calls that the merged node stands for, the outermost always is. */
+INLINE enum measured choose(struct profile_thread *thread, struct profile_node *node, const struct profile_node *parent)
 {
     if (__builtin_expect(node == thread->tree.merged, 0))
-        return parent != node;
-    return node->calls > node->measured * thread->every;
+        return parent != node ? IS_WARM : IS_PASSED;
+    if (node->calls < node->due)
+        return IS_PASSED;
+    if (node->calls < PROFILE_WARM_CALLS)
+        return IS_WARM;
+    bool is_warm = node->calls == PROFILE_WARM_CALLS;
+    node->due = node->calls + random_gap(thread);
+    node->sampled += !is_warm;
+    return is_warm ? IS_WARM : IS_SAMPLED;
 }
 
 INLINE void enter(struct profile_thread *thread, void *function, struct variant variant)
@@ -232,10 +243,9 @@ INLINE void enter(struct profile_thread *thread, void *function, struct variant 
     frame->node = node;
     thread->top = frame;
     if (variant.is_thinned) {
-        frame->is_measured = is_due(thread, node, parent);
-        if (!frame->is_measured)
+        frame->measured = choose(thread, node, parent);
+        if (frame->measured == IS_PASSED)
             return;
-        node->measured++;
     }
     read_meters(thread, variant.reading, frame->start);
 }
@@ -262,9 +272,9 @@ INLINE void leave(struct profile_thread *thread, struct variant variant)
         return;
     }
     thread->top = caller;
-    if (variant.is_thinned && !frame->is_measured) {
+    if (variant.is_thinned && frame->measured == IS_PASSED) {
         for (size_t e = 0; e < event_count; e++)
-            thread->meters[e].spent += thread->meters[e].passing;
+            thread->meters[e].spent += thread->meters[e].each.passing;
         return;
     }
     uint64_t one;
@@ -273,9 +283,9 @@ INLINE void leave(struct profile_thread *thread, struct variant variant)
     if (meters) {
         read_raw(thread, variant.reading, now);
         for (size_t e = 0; e < event_count; e++) {
-            meters[e].spent += meters[e].inner;
+            meters[e].spent += meters[e].each.inner;
             meter_show(&meters[e], &now[e]);
-            meters[e].spent += meters[e].outer;
+            meters[e].spent += meters[e].each.outer;
         }
     } else {
         read_raw(thread, variant.reading, now);
@@ -288,16 +298,19 @@ INLINE void leave(struct profile_thread *thread, struct variant variant)
     for (size_t e = 0; e < event_count; e++) {
         uint64_t cost = now[e] - frame->start[e];
         profile_charge_add(&node->charges[e], cost);
-        if (variant.is_thinned)
+        if (variant.is_thinned && frame->measured == IS_SAMPLED) {
+            node->charges[e].sampled += cost;
             node->charges[e].squares += (double)cost * (double)cost;
+        }
     }
 }
 
 #define VARIANTS(X)                           \
     X(instructions, READ_INSTRUCTIONS, false) \
     X(ticks, READ_TICKS, false)               \
+    X(ticks_thinned, READ_TICKS, true)        \
     X(group, READ_GROUP, false)               \
-    X(thinned, READ_GROUP, true)
+    X(group_thinned, READ_GROUP, true)
 
 #define VARIANT(name, reading, is_thinned)                                    \
     static void enter_##name(void *thread, void *function)                    \
@@ -328,11 +341,12 @@ static const struct {
 
 static enum variant_number variant_for(const struct profile_frames *frames)
 {
-    if (frames->config.every > 1)
-        return VARIANT_thinned;
-    if (frames->event_count > 1 || frames->has_group)
-        return VARIANT_group;
-    return frames->ticks_event == 0 ? VARIANT_ticks : VARIANT_instructions;
+    bool is_thinned = frames->config.every > 1;
+    if (frames->event_count == 1 && frames->ticks_event == 0)
+        return is_thinned ? VARIANT_ticks_thinned : VARIANT_ticks;
+    if (frames->event_count == 1 && frames->instructions_event == 0 && !is_thinned)
+        return VARIANT_instructions;
+    return is_thinned ? VARIANT_group_thinned : VARIANT_group;
 }
 
 /* Reads without correction, whatever the variant. */
@@ -340,75 +354,10 @@ static void read_now(struct profile_thread *thread, uint64_t *values)
 {
     switch (variant_for(thread->frames)) {
     case VARIANT_instructions: read_raw(thread, READ_INSTRUCTIONS, values); break;
-    case VARIANT_ticks: read_raw(thread, READ_TICKS, values); break;
+    case VARIANT_ticks:
+    case VARIANT_ticks_thinned: read_raw(thread, READ_TICKS, values); break;
     default: read_raw(thread, READ_GROUP, values); break;
     }
-}
-
-/* ---- calibration ---- */
-
-static int compare_costs(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
-}
-
-/* The median of `batches`, the costs of BATCH_CALLS calls each, as the cost of one. */
-static uint64_t median_cost(uint64_t *batches)
-{
-    qsort(batches, BATCHES, sizeof *batches, compare_costs);
-    return (batches[BATCHES / 2] << FRACTION_BITS) / BATCH_CALLS;
-}
-
-/* Makes calls of a function that does nothing and notes, for each event and batch, what all of it cost, and what the
- * function was charged. */
-static void run_batches(struct profile_thread *thread, uint64_t (*whole)[BATCHES], uint64_t (*charged)[BATCHES])
-{
-    struct profile_function nothing = {0};
-    enum variant_number variant = variant_for(thread->frames);
-    struct profile_node *node = profile_tree_child(&thread->tree, thread->tree.root, &nothing);
-    for (size_t batch = 0; batch < BATCHES; batch++) {
-        read_now(thread, thread->begin);
-        for (size_t e = 0; e < thread->event_count; e++)
-            charged[e][batch] = node->charges[e].sum;
-        for (size_t i = 0; i < BATCH_CALLS; i++) {
-            variants[variant].enter(thread, &nothing);
-            variants[variant].leave(thread, &nothing, VM_LEAVE_RETURN);
-        }
-        read_now(thread, thread->now);
-        for (size_t e = 0; e < thread->event_count; e++) {
-            whole[e][batch] = thread->now[e] - thread->begin[e];
-            charged[e][batch] = node->charges[e].sum - charged[e][batch];
-        }
-    }
-}
-
-/* False: no memory. */
-static bool calibrate(struct profile_thread *thread)
-{
-    uint64_t(*whole)[BATCHES] = calloc(thread->event_count, sizeof *whole);
-    uint64_t(*charged)[BATCHES] = calloc(thread->event_count, sizeof *charged);
-    bool has_memory = whole && charged;
-    thread->every = UINT64_C(1) << 32; /* all but the first pass, where calls are thinned at all */
-    if (has_memory)
-        run_batches(thread, whole, charged);
-    for (size_t e = 0; e < thread->event_count && has_memory; e++)
-        thread->begin[e] = thread->frames->config.every > 1 ? median_cost(whole[e]) : 0;
-    for (size_t e = 0; e < thread->event_count && has_memory; e++)
-        thread->meters[e].passing = thread->begin[e];
-    thread->every = 1;
-    if (has_memory)
-        run_batches(thread, whole, charged);
-    for (size_t e = 0; e < thread->event_count && has_memory; e++) {
-        struct meter *meter = &thread->meters[e];
-        uint64_t all = median_cost(whole[e]);
-        meter->inner = median_cost(charged[e]);
-        meter->outer = all > meter->inner ? all - meter->inner : 0;
-        meter->spent = 0;
-    }
-    free(whole);
-    free(charged);
-    return has_memory;
 }
 
 /* ---- life ---- */
@@ -426,17 +375,7 @@ static void thread_free(struct profile_thread *thread)
     free(thread);
 }
 
-/* Empties the tree and stands at its root. False: no memory. */
-static bool start_tree(struct profile_thread *thread)
-{
-    profile_tree_fini(&thread->tree);
-    if (!profile_tree_init(&thread->tree, thread->event_count, thread->frames->config.limit))
-        return false;
-    thread->top = thread->stack;
-    thread->top->node = thread->tree.root;
-    return true;
-}
-
+/* False: no memory. */
 static bool thread_init(struct profile_thread *thread)
 {
     size_t event_count = thread->event_count;
@@ -453,7 +392,11 @@ static bool thread_init(struct profile_thread *thread)
         counters_group_open(thread->frames->set, externals, &thread->group, NULL) != 0)
         return false;
     thread->limit = (uint8_t *)thread->stack + FIRST_FRAMES * thread->frame_bytes;
-    return start_tree(thread) && calibrate(thread) && start_tree(thread);
+    thread->top = thread->stack;
+    if (!profile_tree_init(&thread->tree, event_count, thread->frames->config.limit))
+        return false;
+    thread->top->node = thread->tree.root;
+    return true;
 }
 
 static void explain(struct profile_frames *frames, struct counters_group *group)
@@ -478,7 +421,7 @@ static void *thread_begin(void *user, const uint64_t *instructions)
     pthread_mutex_lock(&frames->mutex);
     bool is_ready = !frames->is_off && thread && thread_init(thread);
     if (is_ready) {
-        thread->number = ++frames->thread_count;
+        thread->number = frames->calibration ? 0 : ++frames->thread_count;
         explain(frames, thread->group);
     } else {
         frames->is_off = true;
@@ -489,10 +432,14 @@ static void *thread_begin(void *user, const uint64_t *instructions)
         thread_free(thread);
         return NULL;
     }
-    thread->every = frames->config.every;
+    thread->every = frames->calibration ? 1 : frames->config.every;
+    if (profile_calibration_passes(frames))
+        thread->every = UINT64_C(1) << 31;
     read_now(thread, thread->begin);
-    for (size_t e = 0; e < thread->event_count; e++)
+    for (size_t e = 0; e < thread->event_count; e++) {
         thread->top->start[e] = thread->meters[e].shown = thread->begin[e];
+        thread->meters[e].each = frames->overheads[e];
+    }
     return thread;
 }
 
@@ -513,7 +460,7 @@ static void note_event(struct profile_frames *frames, size_t event, const struct
 {
     struct profile_event_result *result = &frames->events[event];
     double factor = (double)ratio.numerator / (double)ratio.denominator, ended = (double)frames->threads.count;
-    double overhead = factor * (double)(meter->inner + meter->outer) / (1 << FRACTION_BITS);
+    double overhead = factor * (double)(meter->each.inner + meter->each.outer) / (1 << PROFILE_FRACTION_BITS);
     result->status = state->status > result->status ? state->status : result->status;
     result->is_user_only |= state->is_user_only;
     result->is_uncorrected |= state->is_uncorrected;
@@ -525,7 +472,35 @@ static void note_event(struct profile_frames *frames, size_t event, const struct
     result->bucket_scale += (factor - result->bucket_scale) / ended;
 }
 
-/* Closes what is open, charges the root with all of it, and hands the tree over. */
+/* Charges the root with all of it and hands the tree over. */
+static void add_result(struct profile_thread *thread, uint64_t unfinished)
+{
+    struct profile_frames *frames = thread->frames;
+    struct profile_thread_result *result = vec_push(&frames->threads);
+    struct profile_ratio *ratios = calloc(thread->event_count, sizeof *ratios);
+    if (!result || !ratios) {
+        frames->threads.count -= result != NULL;
+        profile_frames_lack_memory(frames, "a thread is not in the report");
+        free(ratios);
+        return;
+    }
+    thread->tree.root->calls = 1;
+    read_now(thread, thread->now);
+    for (size_t e = 0; e < thread->event_count; e++) {
+        uint64_t raw = thread->now[e];
+        meter_show(&thread->meters[e], &thread->now[e]);
+        struct counters_state state = counters_group_state(thread->group, e);
+        ratios[e] = event_ratio(frames, e, &state);
+        profile_charge_add(&thread->tree.root->charges[e], thread->now[e] - thread->begin[e]);
+        note_event(frames, e, &state, ratios[e], raw - thread->now[e], &thread->meters[e]);
+    }
+    profile_tree_settle(&thread->tree, ratios, frames->config.every > 1);
+    *result = (struct profile_thread_result){thread->number, unfinished, thread->tree};
+    thread->tree = (struct profile_tree){0};
+    free(ratios);
+}
+
+/* Closes what is open. */
 static void thread_end(void *opaque)
 {
     struct profile_thread *thread = opaque;
@@ -539,28 +514,10 @@ static void thread_end(void *opaque)
         variants[variant].leave(thread, thread->top->node->function, VM_LEAVE_UNWIND);
 
     pthread_mutex_lock(&frames->mutex);
-    struct profile_thread_result *result = vec_push(&frames->threads);
-    struct profile_ratio *ratios = calloc(thread->event_count, sizeof *ratios);
-    if (result && ratios) {
-        thread->tree.root->calls = thread->tree.root->measured = 1;
-        read_now(thread, thread->now);
-        for (size_t e = 0; e < thread->event_count; e++) {
-            uint64_t raw = thread->now[e];
-            if (variant != VARIANT_instructions)
-                meter_show(&thread->meters[e], &thread->now[e]);
-            struct counters_state state = counters_group_state(thread->group, e);
-            ratios[e] = event_ratio(frames, e, &state);
-            profile_charge_add(&thread->tree.root->charges[e], thread->now[e] - thread->begin[e]);
-            note_event(frames, e, &state, ratios[e], raw - thread->now[e], &thread->meters[e]);
-        }
-        profile_tree_settle(&thread->tree, ratios, frames->config.every > 1);
-        *result = (struct profile_thread_result){thread->number, unfinished, thread->tree};
-        thread->tree = (struct profile_tree){0};
-    } else {
-        frames->threads.count -= result != NULL;
-        profile_frames_lack_memory(frames, "a thread is not in the report");
-    }
-    free(ratios);
+    if (frames->calibration)
+        profile_calibration_note(frames, &thread->tree);
+    else
+        add_result(thread, unfinished);
     pthread_mutex_unlock(&frames->mutex);
     thread_free(thread);
 }

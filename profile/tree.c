@@ -11,7 +11,7 @@
  * that a node has at least as much as its children together (and so that no `self` is negative, and that all of them
  * add up to the root's sum):
  *
- *     extrapolation   sum * calls / measured. Estimates may break the rule, so from the root (which is measured whole)
+ *     extrapolation   of sampled calls to all. Estimates may break the rule, so from the root (which is measured whole)
  *                     downward, children that together claim more than their caller has share what it has in proportion
  *     conversion      of clock ticks to ns, of counts in turns to full counts, rounded down: the parts rounded down are
  *                     never more than the whole rounded down
@@ -143,20 +143,27 @@ uint64_t profile_ratio_apply(struct profile_ratio ratio, uint64_t value)
     return product > UINT64_MAX ? UINT64_MAX : (uint64_t)product;
 }
 
-/* The estimate for all calls, and its variance: that of a mean of `measured` out of `calls`, times calls squared. A
- * single measurement says nothing of its own variance; it is then taken to be as large as the value. */
+/* The estimate for all calls, and its variance: the calls past the warm ones cost on average what those did that were
+ * sampled of them or, where none was yet, what the warm ones did. One sample alone says nothing of its own variance:
+ * the deviation is then taken to be as large as the value. */
 static void extrapolate(const struct profile_node *node, struct profile_charge *charge)
 {
-    double calls = (double)node->calls, measured = (double)node->measured, sum = (double)charge->sum;
-    double variance = sum * sum;
-    if (node->measured >= node->calls) {
-        charge->squares = 0;
+    double squares = charge->squares, sampled = (double)charge->sampled, count = (double)node->sampled;
+    uint64_t rest = node->calls > PROFILE_WARM_CALLS ? node->calls - PROFILE_WARM_CALLS : 0;
+    uint64_t warm_sum = charge->sum - charge->sampled;
+    struct profile_ratio ratio = {rest, node->sampled};
+    charge->squares = 0;
+    if (rest == node->sampled)
+        return;
+    if (node->sampled == 0) {
+        ratio = (struct profile_ratio){node->calls, PROFILE_WARM_CALLS};
+        charge->sum = profile_ratio_apply(ratio, warm_sum);
+        charge->squares = (double)(charge->sum - warm_sum) * (double)(charge->sum - warm_sum);
         return;
     }
-    if (node->measured > 1)
-        variance = fmax(0, (charge->squares - sum * sum / measured) / (measured - 1));
-    charge->squares = calls * calls * variance / fmax(1, measured) * (1 - measured / calls);
-    charge->sum = profile_ratio_apply((struct profile_ratio){node->calls, node->measured}, charge->sum);
+    double variance = count > 1 ? fmax(0, (squares - sampled * sampled / count) / (count - 1)) : sampled * sampled;
+    charge->sum = warm_sum + profile_ratio_apply(ratio, charge->sampled);
+    charge->squares = (double)rest * (double)rest * variance / count * (1 - count / (double)rest);
 }
 
 static void extrapolate_all(struct profile_tree *tree, size_t e)
@@ -237,7 +244,6 @@ void profile_tree_merge(struct profile_tree *into, struct profile_tree *from)
         struct profile_node *twin = node->twin;
         bool is_lost = i >= 2 && twin == into->merged;
         twin->calls += node->calls;
-        twin->measured += node->measured;
         for (size_t e = 0; e < from->event_count; e++) {
             struct profile_charge *charge = &twin->charges[e];
             const struct profile_charge *source = &node->charges[e];

@@ -27,13 +27,18 @@ struct profile_function;
 /* Bucket 0: a call that cost nothing; bucket b: a cost of 2^(b-1) or more, and less than 2^b. */
 #define PROFILE_BUCKETS 65
 
+/* Where calls are thinned, so many of each context are all measured: the first are often unlike the rest. Those after
+ * them are sampled. */
+#define PROFILE_WARM_CALLS 64
+
 /* Of one event in one context. */
 struct profile_charge {
     uint64_t sum;                      /* inclusive, of the calls that were measured; settled: of all calls */
     uint64_t self;                     /* settled: of that, not in callees */
     uint64_t elsewhere;                /* of that, in calls that the merged node was charged with */
     uint64_t min, max;                 /* inclusive, of one measured call; UINT64_MAX and 0 before there is any */
-    double squares;                    /* sum of the squares of measured calls; settled: variance of sum */
+    uint64_t sampled;                  /* of sum: the sampled calls' */
+    double squares;                    /* sum of the squares of sampled calls; settled: variance of sum */
     uint64_t buckets[PROFILE_BUCKETS]; /* how many measured calls cost that much, inclusive */
 };
 
@@ -43,7 +48,8 @@ struct profile_node {
     struct profile_node *last;         /* the child that was entered last; never NULL */
     struct profile_node *twin;         /* while merging: the same context in the other tree */
     uint64_t calls;
-    uint64_t measured; /* of these; maintained only where calls are thinned */
+    uint64_t due;     /* the number of the call that is to be measured next; only where calls are thinned, as: */
+    uint64_t sampled; /* calls past PROFILE_WARM_CALLS that were measured */
     uint32_t index;
     uint32_t depth; /* of the root: 0 */
     struct profile_charge charges[];
@@ -77,9 +83,9 @@ struct profile_ratio {
     uint64_t numerator, denominator;
 };
 
-/* Makes sums of samples (extrapolates `sum` from the measured calls to all, where is_thinned), converts them by the
- * ratio of each event and computes `self`. A context never gets more than its caller has: the sum of `self` over all
- * nodes is the root's `sum` afterwards, to the count. Nothing may be charged to the tree any more. */
+/* Makes sums of samples (extrapolates `sum` to the calls that were not measured, where is_thinned), converts them by
+ * the ratio of each event and computes `self`. A context never gets more than its caller has: the sum of `self` over
+ * all nodes is the root's `sum` afterwards, to the count. Nothing may be charged to the tree any more. */
 void profile_tree_settle(struct profile_tree *tree, const struct profile_ratio *ratios, bool is_thinned);
 
 /* Adds the contexts of `from`, settled, to `into`. */
