@@ -192,7 +192,7 @@ struct code_body *code_engine_find(struct vm_engine *engine, const void *stream_
 {
     pthread_mutex_lock(&engine->lock);
     struct code_body *found = code_arena_holds(&engine->arena, stream_or_code) ? find_by_code(engine, stream_or_code)
-                                                                                : find_by_stream(engine, stream_or_code);
+                                                                               : find_by_stream(engine, stream_or_code);
     pthread_mutex_unlock(&engine->lock);
     return found;
 }

@@ -21,8 +21,8 @@ struct vm_engine {
     uint32_t *type_table; /* hash table over them */
     size_t type_table_capacity;
     struct code_arena arena;
-    struct vec bodies; /* struct code_body *, translated: for finding one by code or stream */
-    bool bodies_are_sorted; /* by stream, which is what each frame of a backtrace is found by */
+    struct vec bodies;                  /* struct code_body *, translated: for finding one by code or stream */
+    bool bodies_are_sorted;             /* by stream, which is what each frame of a backtrace is found by */
     struct code_translator *translator; /* buffers that translations reuse */
 };
 

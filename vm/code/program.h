@@ -40,7 +40,7 @@ struct code_body {
     uint32_t region_bytes;
     uint32_t position_count;
     struct code_position *positions;
-    void *observed; /* what the hooks made of the function; NULL: it is not observed */
+    void *observed;            /* what the hooks made of the function; NULL: it is not observed */
     struct code_block *blocks; /* of a function that counts its instructions */
     uint32_t block_count;
 };

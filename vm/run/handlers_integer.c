@@ -125,17 +125,17 @@
     }
 /* Operands: to the first slot, from the first slot, how many; not upwards where they overlap. The empty asm keeps this
  * from becoming a call of memmove. */
-#define COPY_SLOTS(name, n1, n2, n3, args)                             \
-    HANDLER(name##_n_n_n)                                              \
-    {                                                                  \
+#define COPY_SLOTS(name, n1, n2, n3, args)                                     \
+    HANDLER(name##_n_n_n)                                                      \
+    {                                                                          \
         uint8_t *to = SLOT(0), *from = SLOT(4), *end = from + U32(8) * (u64)8; \
-        do {                                                           \
-            STORE_AT(u64, to, LOAD_AT(u64, from));                     \
-            to += 8;                                                   \
-            from += 8;                                                 \
-            __asm__ volatile("" : "+r"(from));                         \
-        } while (from != end);                                         \
-        NEXT(12);                                                      \
+        do {                                                                   \
+            STORE_AT(u64, to, LOAD_AT(u64, from));                             \
+            to += 8;                                                           \
+            from += 8;                                                         \
+            __asm__ volatile("" : "+r"(from));                                 \
+        } while (from != end);                                                 \
+        NEXT(12);                                                              \
     }
 #define LOAD_SLOT(name, i, n2, n3, args) \
     HANDLER(name##_##i##_n_n)            \

@@ -26,8 +26,8 @@ struct run_context {
     struct vm_trap *trap; /* where a trap is reported */
     uint64_t r0;          /* the single result of run_enter */
     double f0[2];
-    uint64_t instructions;  /* executed, as far as functions count them */
-    void *observer;         /* what the hooks made of this thread; NULL: not yet, or nobody observes */
+    uint64_t instructions; /* executed, as far as functions count them */
+    void *observer;        /* what the hooks made of this thread; NULL: not yet, or nobody observes */
     void (*observe_enter)(void *thread, void *function);
     void (*observe_leave)(void *thread, void *function, enum vm_leave why);
     uint8_t *stack; /* the value stack, mapped at the first call */
@@ -68,6 +68,7 @@ struct vm_table {
     uint64_t count;
     uint64_t max; /* UINT64_MAX: none declared */
     uint32_t reftype;
+    struct vm_store *store;
     struct vm_table *next;
 };
 
@@ -101,6 +102,7 @@ struct vm_store {
     struct run_context context;
     struct vm_instance *instances;
     struct vm_table *tables;
+    uint64_t table_elements; /* of all of them, at most TABLE_MAX_ELEMENTS */
     struct vm_memory *memories;
     struct vm_global *globals;
     struct host_func *host_funcs;

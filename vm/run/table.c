@@ -1,4 +1,5 @@
-/* Tables: an array of pointers, to struct vm_func or whatever the host put behind an externref; null is NULL. */
+/* Tables: an array of pointers, to struct vm_func or whatever the host put behind an externref; null is NULL. Elements
+ * take memory at once, and a module may have 100,000 tables, so their number is bounded for the store as a whole. */
 #include <string.h>
 
 #include "vm/run/instance.h"
@@ -10,6 +11,7 @@ struct vm_table *vm_table_create(struct vm_store *store, uint32_t reftype, struc
     if (table) {
         table->reftype = reftype;
         table->max = elements.max;
+        table->store = store;
         table->next = store->tables;
         store->tables = table;
     }
@@ -28,9 +30,8 @@ void run_table_destroy(struct vm_table *table)
 
 uint32_t run_table_grow(struct vm_table *table, uint64_t count, void *element)
 {
-    uint64_t limit = table->max < TABLE_MAX_ELEMENTS ? table->max : TABLE_MAX_ELEMENTS;
-    uint64_t before = table->count;
-    if (before > limit || count > limit - before)
+    uint64_t before = table->count, left = TABLE_MAX_ELEMENTS - table->store->table_elements;
+    if (count > left || count > table->max - before)
         return UINT32_MAX;
     if (count) {
         struct vm_func **elements = realloc(table->elements, (before + count) * sizeof *elements);
@@ -40,6 +41,7 @@ uint32_t run_table_grow(struct vm_table *table, uint64_t count, void *element)
             elements[i] = element;
         table->elements = elements;
         table->count = before + count;
+        table->store->table_elements += count;
     }
     return (uint32_t)before;
 }

@@ -162,11 +162,12 @@ static void nothing_is_writable_and_executable(struct guest *guest)
     {                                     \
         in_each_dispatch(test);           \
     }
-#define TESTS(X)                                                                                   \
-    X(values_cross)                                                                                \
-    X(indirect_calls) X(trap_through_the_host) X(positions_in_a_backtrace) X(recursion_is_bounded) \
-        X(tail_calls_take_no_stack) X(recursion_through_the_host_is_bounded) X(small_native_stack) \
-            X(host_faults_stay_the_hosts) X(fork_and_translate) X(nothing_is_writable_and_executable)
+#define TESTS(X)                                                                                             \
+    X(values_cross)                                                                                          \
+    X(indirect_calls)                                                                                        \
+    X(trap_through_the_host) X(positions_in_a_backtrace) X(recursion_is_bounded) X(tail_calls_take_no_stack) \
+        X(recursion_through_the_host_is_bounded) X(small_native_stack) X(host_faults_stay_the_hosts)         \
+            X(fork_and_translate) X(nothing_is_writable_and_executable)
 TESTS(IN_EACH_DISPATCH)
 
 /* Two instances that tail call one another cannot give up their frames, since each must have its instance back: the
@@ -220,11 +221,28 @@ static void test_tail_calls_between_instances(void **state)
     free(bytes.data);
 }
 
+/* A table costs memory for every element at once and a module may ask for 100,000 tables: a store's are bounded
+ * together.
+ */
+static void test_tables_are_bounded_together(void **state)
+{
+    struct vm_engine *engine;
+    struct err err = {0};
+    assert_int_equal(vm_engine_create(NULL, &engine, NULL), 0);
+    struct vm_store *store = vm_store_create(engine);
+    assert_non_null(vm_table_create(store, VM_FUNCREF, (struct vm_limits){6000000, UINT64_MAX}, &err));
+    assert_null(vm_table_create(store, VM_FUNCREF, (struct vm_limits){6000000, UINT64_MAX}, &err));
+    assert_int_equal(err.kind, ERR_RESOURCE);
+    vm_store_destroy(store);
+    vm_engine_destroy(engine);
+}
+
 int main(void)
 {
 #define UNIT(test) cmocka_unit_test(test_##test),
     const struct CMUnitTest tests[] = {
         TESTS(UNIT) cmocka_unit_test(test_tail_calls_between_instances),
+        cmocka_unit_test(test_tables_are_bounded_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
