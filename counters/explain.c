@@ -68,7 +68,7 @@ static struct reason reason_of(struct counters_group *group, size_t event)
         return paranoid_reason("not counted", !asked->attr.exclude_kernel);
     if (state.status == COUNTERS_UNAVAILABLE)
         snprintf(reason.text, sizeof reason.text, "not counted: %s", failure_text(state.failure));
-    else if (state.status == COUNTERS_NOT_COUNTED)
+    else if (state.status == COUNTERS_NOT_COUNTED && group->cpu_unit_count == 1) /* else its turn may still come */
         snprintf(reason.text, sizeof reason.text, "not counted so far: the CPU's counters are taken: ask for fewer "
                                                   "events, or sysctl kernel.nmi_watchdog=0");
     else if (state.is_user_only)
@@ -78,15 +78,11 @@ static struct reason reason_of(struct counters_group *group, size_t event)
     return reason;
 }
 
-/* Each group of the kernel's whose members take turns with others. */
 static void append_turns(const struct counters_group *group, struct line *line)
 {
-    size_t cpu_units = 0;
-    for (size_t i = 0; i < group->unit_count; i++)
-        cpu_units += group->set->events[group->units[i].counters[0].event].source == COUNTERS_CPU;
-    if (cpu_units > 1)
+    if (group->cpu_unit_count > 1)
         append(line, "%sthe CPU counts these events in %zu turns: counts are scaled", line->length ? "; " : "",
-               cpu_units);
+               group->cpu_unit_count);
 }
 
 size_t counters_group_explain(struct counters_group *group, char *text, size_t capacity)
@@ -110,10 +106,7 @@ size_t counters_group_explain(struct counters_group *group, char *text, size_t c
         append(&line, ": %s", reason.text);
     }
     append_turns(group, &line);
-    bool counts_cpu = false;
-    for (size_t i = 0; i < count; i++)
-        counts_cpu = counts_cpu || (group->set->events[i].source == COUNTERS_CPU && !group->outcomes[i].failure);
-    if (counts_cpu && counters_cpu_has_speclockmap())
+    if (group->cpu_unit_count > 0 && counters_cpu_has_speclockmap())
         append(&line, "%sthis CPU counts some instructions twice after atomic ones (SpecLockMap): counts vary by a few "
                       "unless firmware turns it off; https://github.com/rr-debugger/rr/wiki/Zen tells how",
                line.length ? "; " : "");

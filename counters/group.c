@@ -211,6 +211,17 @@ static void place_failed(struct counters_group *group)
     }
 }
 
+static void start(struct unit *unit)
+{
+    struct reading trials;
+    if (!read_unit(unit, &trials) || counters_machine_switch(unit->counters[0].fd, true) != 0) {
+        unit->is_lost = true;
+        return;
+    }
+    unit->tried_enabled_ns = trials.enabled_ns;
+    unit->tried_running_ns = trials.running_ns;
+}
+
 int counters_group_open(const struct counters_set *set, const uint64_t *const *externals,
                         struct counters_group **group, struct counters_error *error)
 {
@@ -241,7 +252,7 @@ int counters_group_open(const struct counters_set *set, const uint64_t *const *e
     made->has_rest = made->has_clock || made->unit_count > made->cpu_unit_count;
     place_failed(made);
     for (size_t i = 0; i < made->unit_count; i++)
-        made->units[i].is_lost = counters_machine_switch(made->units[i].counters[0].fd, true) != 0;
+        start(&made->units[i]);
     *group = made;
     return 0;
 }
@@ -272,7 +283,7 @@ static bool read_pages(const struct unit *unit, uint64_t *values)
 {
     for (size_t i = 0; i < unit->counter_count; i++) {
         uint64_t count;
-        if (!counters_page_read(unit->counters[i].page, counters_register_read, &count))
+        if (!counters_page_read(unit->counters[i].page, &count))
             return false;
         give(&unit->counters[i], count, values);
     }
@@ -309,7 +320,7 @@ void counters_read(struct counters_group *group, uint64_t *values)
     const struct counter *end = group->counters + group->cpu_counter_count;
     for (const struct counter *counter = group->counters; counter < end; counter++) {
         uint64_t count;
-        if (!counters_page_read(counter->page, counters_register_read, &count)) {
+        if (!counters_page_read(counter->page, &count)) {
             read_units(group, 0, values);
             return;
         }
@@ -324,7 +335,7 @@ static bool is_readable(const struct unit *unit)
 {
     uint64_t count;
     for (size_t i = 0; i < unit->counter_count; i++) {
-        if (!counters_page_read(unit->counters[i].page, counters_register_read, &count))
+        if (!counters_page_read(unit->counters[i].page, &count))
             return false;
     }
     return true;
@@ -354,8 +365,8 @@ struct counters_state counters_group_state(struct counters_group *group, size_t 
         if (unit->is_lost) {
             state.failure = EIO;
         } else {
-            state.enabled_ns = reading.enabled_ns;
-            state.running_ns = reading.running_ns;
+            state.enabled_ns = reading.enabled_ns - unit->tried_enabled_ns;
+            state.running_ns = reading.running_ns - unit->tried_running_ns;
             state.is_read_by_page = is_readable(unit);
         }
         if (state.running_ns == 0) {

@@ -55,6 +55,8 @@ struct unit {
     struct counter *counters;
     size_t counter_count;
     bool is_lost; /* reading has failed */
+    uint64_t tried_enabled_ns; /* the times of the trials, before counting began */
+    uint64_t tried_running_ns;
 };
 
 /* What opening an event came to. */

@@ -1,6 +1,6 @@
-/* What the library asks of the machine. Each function is one system call or one question, nothing is decided here; so
- * tests take the place of this file (the linker's --wrap) to be a machine that the tests do not run on: one that
- * refuses, one with few counters, one whose pages hold what the test wants.
+/* What the library asks of the machine. Each function is one system call or one question, and nothing is decided here,
+ * so that a test can be linked with another machine in this file's place: one that refuses, one with few counters, one
+ * whose pages hold what the test wants.
  */
 #include <errno.h>
 #include <fcntl.h>

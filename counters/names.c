@@ -20,7 +20,7 @@ static bool spell(const char *name, char spelled[NAME_BYTES_MAX])
     if (strlen(name) >= NAME_BYTES_MAX / 2)
         return false;
     const char *last = strrchr(name, ':');
-    if (!last || strspn(last + 1, "ukh") != strlen(last + 1)) {
+    if (!last || !last[1] || strspn(last + 1, "ukh") != strlen(last + 1)) {
         strcpy(spelled, name);
         return true;
     }

@@ -25,16 +25,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Reads register `number`; false: there is no way to. */
-typedef bool counters_register_fn(uint32_t number, uint64_t *value);
+#include "counters/register.h"
 
 #define PAGE_ATTEMPTS 16
 
-/* What a reading costs is charged to what is measured. */
-#define READ_INLINE __attribute__((always_inline)) static inline
-
-READ_INLINE bool counters_page_read(const volatile struct perf_event_mmap_page *page,
-                                     counters_register_fn *read_register, uint64_t *count)
+READ_INLINE bool counters_page_read(const volatile struct perf_event_mmap_page *page, uint64_t *count)
 {
     for (int attempt = 0; attempt < PAGE_ATTEMPTS; attempt++) {
         uint32_t sequence = page->lock;
@@ -43,7 +38,7 @@ READ_INLINE bool counters_page_read(const volatile struct perf_event_mmap_page *
         uint32_t unused_bits = -(uint32_t)page->pmc_width % 64;
         uint64_t offset = (uint64_t)page->offset;
         uint64_t value;
-        if (!page->cap_user_rdpmc || index == 0 || !read_register(index - 1, &value))
+        if (!page->cap_user_rdpmc || index == 0 || !counters_register_read(index - 1, &value))
             return false;
         atomic_signal_fence(memory_order_seq_cst);
         if (page->lock == sequence && sequence % 2 == 0) {
@@ -54,67 +49,4 @@ READ_INLINE bool counters_page_read(const volatile struct perf_event_mmap_page *
     return false;
 }
 
-#if defined(__x86_64__)
-
-READ_INLINE bool counters_register_read(uint32_t number, uint64_t *value)
-{
-    uint32_t low, high;
-    __asm__ volatile("rdpmc" : "=a"(low), "=d"(high) : "c"(number));
-    *value = (uint64_t)high << 32 | low;
-    return true;
-}
-
-#elif defined(__aarch64__)
-
-/* The number of a register is part of the instruction that reads it. */
-#define READ_PMEVCNTR(n) \
-    case n: __asm__ volatile("mrs %0, pmevcntr" #n "_el0" : "=r"(*value)); return true;
-
-READ_INLINE bool counters_register_read(uint32_t number, uint64_t *value)
-{
-    switch (number) {
-        READ_PMEVCNTR(0)
-        READ_PMEVCNTR(1)
-        READ_PMEVCNTR(2)
-        READ_PMEVCNTR(3)
-        READ_PMEVCNTR(4)
-        READ_PMEVCNTR(5)
-        READ_PMEVCNTR(6)
-        READ_PMEVCNTR(7)
-        READ_PMEVCNTR(8)
-        READ_PMEVCNTR(9)
-        READ_PMEVCNTR(10)
-        READ_PMEVCNTR(11)
-        READ_PMEVCNTR(12)
-        READ_PMEVCNTR(13)
-        READ_PMEVCNTR(14)
-        READ_PMEVCNTR(15)
-        READ_PMEVCNTR(16)
-        READ_PMEVCNTR(17)
-        READ_PMEVCNTR(18)
-        READ_PMEVCNTR(19)
-        READ_PMEVCNTR(20)
-        READ_PMEVCNTR(21)
-        READ_PMEVCNTR(22)
-        READ_PMEVCNTR(23)
-        READ_PMEVCNTR(24)
-        READ_PMEVCNTR(25)
-        READ_PMEVCNTR(26)
-        READ_PMEVCNTR(27)
-        READ_PMEVCNTR(28)
-        READ_PMEVCNTR(29)
-        READ_PMEVCNTR(30)
-    case 31: __asm__ volatile("mrs %0, pmccntr_el0" : "=r"(*value)); return true;
-    default: return false;
-    }
-}
-
-#else
-
-READ_INLINE bool counters_register_read(uint32_t number, uint64_t *value)
-{
-    return false;
-}
-
-#endif
 #endif

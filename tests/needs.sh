@@ -18,6 +18,22 @@ need_perf() {
     probe=$(perf record -q -e cpu-clock -o /dev/null -- true 2>&1) || { echo "perf record fails: $probe"; return 1; }
 }
 
+# Hardware counters on the machine itself.
+need_pmu() {
+    need_perf || return 1
+    perf stat -x, -e instructions:u true 2>&1 | grep -q '^[0-9]' ||
+        { echo "perf counts no instructions: no PMU"; return 1; }
+}
+
+# A machine with hardware counters, emulated. It is not part of this tree.
+need_arm64_pmu() {
+    [ -x "$GLASSBOX_SHARED/tools/arm64-pmu" ] ||
+        { echo "no tools/arm64-pmu in GLASSBOX_SHARED=$GLASSBOX_SHARED"; return 1; }
+    for tool in qemu-system-aarch64 aarch64-linux-gnu-gcc cpio; do
+        command -v "$tool" >/dev/null || { echo "$tool is not on the PATH (scripts/install-deps.sh)"; return 1; }
+    done
+}
+
 # A mount namespace of one's own, where a test may mount small, read-only or noexec file systems.
 need_mounts() {
     command -v unshare >/dev/null || { echo "unshare is not on the PATH (Debian: util-linux)"; return 1; }
