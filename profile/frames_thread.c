@@ -195,7 +195,7 @@ static __attribute__((noinline)) struct profile_node *find_child(struct profile_
                                                                  struct profile_node *parent, void *function)
 {
     struct profile_node *node = profile_tree_child(&thread->tree, parent, function);
-    parent->last = node;
+    parent->recent[profile_recent(function)] = node;
     return node;
 }
 
@@ -235,14 +235,14 @@ INLINE void enter(struct profile_thread *thread, void *function, struct variant 
         return;
     }
     struct profile_node *parent = thread->top->node;
-    struct profile_node *node = parent->last;
+    struct profile_node *node = parent->recent[profile_recent(function)];
     if (__builtin_expect(node->function != function, 0))
         node = find_child(thread, parent, function);
     struct frame *frame = (struct frame *)((uint8_t *)thread->top + frame_bytes);
-    node->calls++;
     frame->node = node;
     thread->top = frame;
     if (variant.is_thinned) {
+        node->calls++;
         frame->measured = choose(thread, node, parent);
         if (frame->measured == IS_PASSED)
             return;
@@ -254,6 +254,7 @@ INLINE void enter(struct profile_thread *thread, void *function, struct variant 
 static __attribute__((noinline)) void charge_merged(struct profile_thread *thread, const struct frame *frame,
                                                     struct profile_node *parent, const uint64_t *now)
 {
+    frame->node->calls += thread->frames->config.every == 1; /* else it has been counted */
     for (size_t e = 0; e < thread->event_count && parent != frame->node; e++) {
         profile_charge_add(&frame->node->charges[e], now[e] - frame->start[e]);
         parent->charges[e].elsewhere += now[e] - frame->start[e];

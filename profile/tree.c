@@ -4,8 +4,8 @@
  * callers to callees, and backward from callees to callers. All passes over the tree are such loops, since a guest may
  * recurse as deep as there are nodes and a recursive pass would need as much native stack.
  *
- * Finding a child is usually done by the caller, who asks `parent->last` first. The rest goes through one table for the
- * whole tree: lists of children were rejected, since an interpreter's loop calls hundreds of functions in turn.
+ * Finding a child is usually done by the caller, who asks `parent->recent` first. The rest goes through one table for
+ * the whole tree: lists of children were rejected, since an interpreter's loop calls hundreds of functions in turn.
  *
  * Settling. What the guest's run leaves is `sum`, measured. Three things are done to it, each of which keeps the rule
  * that a node has at least as much as its children together (and so that no `self` is negative, and that all of them
@@ -25,7 +25,7 @@
 
 #define BLOCK_NODES 128
 
-/* What `last` is where no child was entered yet: no function is its function. */
+/* What `recent` holds where no child was entered yet: no function is its function. */
 static const struct profile_node nobody;
 
 struct profile_node *profile_tree_at(const struct profile_tree *tree, size_t i)
@@ -49,7 +49,8 @@ static struct profile_node *add_node(struct profile_tree *tree, struct profile_n
     struct profile_node *node = profile_tree_at(tree, tree->node_count);
     node->function = function;
     node->parent = parent;
-    node->last = (struct profile_node *)&nobody; /* only read */
+    for (size_t i = 0; i < PROFILE_RECENT; i++)
+        node->recent[i] = (struct profile_node *)&nobody; /* only read */
     node->index = (uint32_t)tree->node_count++;
     node->depth = parent ? parent->depth + 1 : 0;
     for (size_t e = 0; e < tree->event_count; e++)
@@ -197,8 +198,20 @@ static void convert(struct profile_charge *charge, struct profile_ratio ratio)
     charge->squares *= factor * factor;
 }
 
+/* Where every call is measured, the histogram has them all. */
+static void count_calls(struct profile_tree *tree)
+{
+    for (size_t i = 2; i < tree->node_count; i++) {
+        struct profile_node *node = profile_tree_at(tree, i);
+        for (size_t b = 0; b < PROFILE_BUCKETS; b++)
+            node->calls += node->charges[0].buckets[b];
+    }
+}
+
 void profile_tree_settle(struct profile_tree *tree, const struct profile_ratio *ratios, bool is_thinned)
 {
+    if (!is_thinned)
+        count_calls(tree);
     for (size_t e = 0; e < tree->event_count; e++) {
         struct profile_charge *merged = &tree->merged->charges[e];
         if (is_thinned)

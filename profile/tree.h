@@ -27,6 +27,9 @@ struct profile_function;
 /* Bucket 0: a call that cost nothing; bucket b: a cost of 2^(b-1) or more, and less than 2^b. */
 #define PROFILE_BUCKETS 65
 
+/* Of a node's children, so many are found without a look into the table. */
+#define PROFILE_RECENT 16
+
 /* Where calls are thinned, so many of each context are all measured: the first are often unlike the rest. Those after
  * them are sampled. */
 #define PROFILE_WARM_CALLS 64
@@ -43,11 +46,11 @@ struct profile_charge {
 };
 
 struct profile_node {
-    struct profile_function *function; /* NULL: the root, or merged */
-    struct profile_node *parent;       /* NULL: the root */
-    struct profile_node *last;         /* the child that was entered last; never NULL */
-    struct profile_node *twin;         /* while merging: the same context in the other tree */
-    uint64_t calls;
+    struct profile_function *function;           /* NULL: the root, or merged */
+    struct profile_node *parent;                 /* NULL: the root */
+    struct profile_node *recent[PROFILE_RECENT]; /* children that were entered, by profile_recent(); never NULL */
+    struct profile_node *twin;                   /* while merging: the same context in the other tree */
+    uint64_t calls;   /* settled; before, maintained only where calls are thinned, and of merged */
     uint64_t due;     /* the number of the call that is to be measured next; only where calls are thinned, as: */
     uint64_t sampled; /* calls past PROFILE_WARM_CALLS that were measured */
     uint32_t index;
@@ -94,6 +97,12 @@ void profile_tree_merge(struct profile_tree *into, struct profile_tree *from);
 /* value * ratio, rounded down; UINT64_MAX at most. */
 uint64_t profile_ratio_apply(struct profile_ratio ratio, uint64_t value);
 
+/* Where in profile_node.recent a function belongs. */
+static inline size_t profile_recent(const void *function)
+{
+    return (uintptr_t)function / 16 % PROFILE_RECENT; /* what malloc gives is 16 apart */
+}
+
 /* The least cost of a bucket. */
 static inline uint64_t profile_bucket_least(size_t bucket)
 {
@@ -109,8 +118,10 @@ static inline size_t profile_bucket_of(uint64_t cost)
 static inline void profile_charge_add(struct profile_charge *charge, uint64_t cost)
 {
     charge->sum += cost;
-    charge->min = cost < charge->min ? cost : charge->min;
-    charge->max = cost > charge->max ? cost : charge->max;
+    if (__builtin_expect(cost < charge->min, 0))
+        charge->min = cost;
+    if (__builtin_expect(cost > charge->max, 0))
+        charge->max = cost;
     charge->buckets[profile_bucket_of(cost)]++;
 }
 
