@@ -97,6 +97,36 @@ static void test_time_and_faults(void **state)
     end(&session);
 }
 
+static uint64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* It is CLOCK_MONOTONIC, but for what passes between two looks, and never goes back. */
+static void test_wall_clock(void **state)
+{
+    struct session session;
+    begin(&session, "wall-clock");
+    uint64_t first, last = 0;
+    counters_read(session.group, &first);
+    uint64_t first_ns = monotonic_ns();
+    assert_in_range(first_ns - first, 0, 20000000);
+    while (monotonic_ns() - first_ns < 100000000) {
+        for (int i = 0; i < 1000; i++) {
+            uint64_t now;
+            counters_read(session.group, &now);
+            assert_true(now >= last);
+            last = now;
+        }
+    }
+    uint64_t passed_ns = monotonic_ns() - first_ns;
+    counters_read(session.group, &last);
+    assert_in_range(last - first, passed_ns, passed_ns + 20000000);
+    end(&session);
+}
+
 struct in_thread {
     struct counters_set *set;
     uint64_t faults;
@@ -290,9 +320,13 @@ static void test_a_child_closes_what_it_inherited(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_time_and_faults), cmocka_unit_test(test_a_group_counts_its_own_thread),
-        cmocka_unit_test(test_no_descriptors),  cmocka_unit_test(test_seccomp),
-        cmocka_unit_test(test_no_privileges),   cmocka_unit_test(test_a_child_closes_what_it_inherited),
+        cmocka_unit_test(test_time_and_faults),
+        cmocka_unit_test(test_wall_clock),
+        cmocka_unit_test(test_a_group_counts_its_own_thread),
+        cmocka_unit_test(test_no_descriptors),
+        cmocka_unit_test(test_seccomp),
+        cmocka_unit_test(test_no_privileges),
+        cmocka_unit_test(test_a_child_closes_what_it_inherited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
