@@ -21,8 +21,8 @@ struct vm_engine {
     uint32_t *type_table; /* hash table over them */
     size_t type_table_capacity;
     struct code_arena arena;
-    struct vec bodies;                  /* struct code_body *, translated: for finding one by code or stream */
-    bool bodies_are_sorted;             /* by stream, which is what each frame of a backtrace is found by */
+    struct vec bodies;      /* struct code_body * of modules, translated: for finding one by code or stream */
+    bool bodies_are_sorted; /* by stream, which is what each frame of a backtrace is found by */
     struct code_translator *translator; /* buffers that translations reuse */
 };
 
@@ -30,8 +30,8 @@ struct vm_engine {
 uint32_t code_engine_type(struct vm_engine *engine, const uint32_t *params, uint32_t param_count,
                           const uint32_t *results, uint32_t result_count);
 
-/* The translated body whose stream or region holds the address, or NULL. Takes the lock. By stream it is quick: a trap
- * may take 100,000 frames away. */
+/* The translated body of a module whose stream or region holds the address, or NULL. Takes the lock. By stream it is
+ * quick: a trap may take 100,000 frames away. */
 struct code_body *code_engine_find(struct vm_engine *engine, const void *stream_or_code);
 
 /* The bodies are about to go. Takes the lock. */

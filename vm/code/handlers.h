@@ -1,8 +1,7 @@
 /* handlers: the numbering of the handlers, and what is known of each.
  *
- * A handler is a family and a member: code_member(CODE_i32_add, first, second, COUNT_RSI) is the handler that adds to
- * register `first` what the second operand kind names (a register's number, OPERAND_SLOT or OPERAND_IMMEDIATE of that
- * shape).
+ * A handler is a family and a member: CODE_i32_add + first * COUNT_RSI + second is the handler that adds to register
+ * `first` what the second operand kind names (a register's number, INTEGER_SLOT or INTEGER_IMMEDIATE).
  */
 #ifndef GLASSBOX_VM_CODE_HANDLERS_H
 #define GLASSBOX_VM_CODE_HANDLERS_H

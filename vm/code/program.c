@@ -51,7 +51,7 @@ void code_program_fini(struct code_program *program)
     free(program->types);
 }
 
-/* The last position for which `before` holds; positions ascend. */
+/* The last position for which the condition holds of `at`; positions ascend. */
 #define LAST_POSITION(condition)                                   \
     uint32_t low = 0, high = body->position_count;                 \
     while (low < high) {                                           \

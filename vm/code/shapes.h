@@ -1,9 +1,9 @@
 /* shapes: over which operand kinds a family of handlers is replicated.
  *
- * SHAPE_EACH_<shape>(X, name, args) expands X(name, first, second, third, args) once for each member, in the order that
- * code_member() in handlers.h counts. A member's function is run_op_<name>_<first>_<second>_<third>; places that a
- * shape does not have hold `n`. Changing the number of registers means changing EACH_R or EACH_F here, the signature in
- * run/handler.h and the two counts.
+ * SHAPE_EACH_<shape>(X, name, args) expands X(name, first, second, third, args) once for each member, the last operand
+ * kind varying fastest. A member's function is run_op_<name>_<first>_<second>_<third>; places that a shape does not
+ * have hold `n`. Changing the number of registers means changing EACH_R or EACH_F here, the signature in run/handler.h
+ * and the two counts.
  */
 #ifndef GLASSBOX_VM_CODE_SHAPES_H
 #define GLASSBOX_VM_CODE_SHAPES_H

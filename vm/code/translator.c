@@ -80,21 +80,14 @@ static void publish(struct code_translator *t, const struct code_body *body, con
 
 static int finish(struct code_translator *t, struct code_body *body, const char *host_name)
 {
-    struct code_body **known = vec_push(&t->engine->bodies);
-    int status = known ? code_emit_end(t, body) : -ENOMEM;
-    if (status != 0) {
-        t->engine->bodies.count -= known != NULL;
+    int status = code_emit_end(t, body);
+    if (status != 0)
         return status;
-    }
-    *known = body;
-    t->engine->bodies_are_sorted = false;
     publish(t, body, host_name);
     const void *entry = body->region ? (const void *)body->region : (const void *)run_next_code;
     atomic_store_explicit(&body->entry, entry, memory_order_release);
     return 0;
 }
-
-#define KEPT_BODY_BYTES (256u << 10)
 
 static void observe(struct code_translator *t, struct code_body *body)
 {
@@ -104,6 +97,23 @@ static void observe(struct code_translator *t, struct code_body *body)
         body->observed = hooks->observe_function(t->engine->config.hooks_user, t->program->module, body->funcidx, NULL);
     t->observed = body->observed;
 }
+
+/* finish, and the engine knows the body from then on. */
+static int finish_known(struct code_translator *t, struct code_body *body)
+{
+    struct vm_engine *engine = t->engine;
+    struct code_body **known = vec_push(&engine->bodies);
+    int status = known ? finish(t, body, NULL) : -ENOMEM;
+    if (status == 0) {
+        *known = body;
+        engine->bodies_are_sorted = false;
+    } else if (known) {
+        engine->bodies.count--;
+    }
+    return status;
+}
+
+#define KEPT_BODY_BYTES (256u << 10)
 
 int code_translate(struct code_body *body)
 {
@@ -120,7 +130,7 @@ int code_translate(struct code_body *body)
             observe(t, body);
             code_translate_function(t);
         }
-        status = t ? finish(t, body, NULL) : -ENOMEM;
+        status = t ? finish_known(t, body) : -ENOMEM;
         if (t && t->func->body.size_bytes > KEPT_BODY_BYTES) {
             code_translator_destroy(t);
             engine->translator = NULL;

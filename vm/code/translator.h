@@ -154,7 +154,7 @@ void code_emit_u64(struct code_translator *t, uint64_t value);
 void code_emit_target(struct code_translator *t, uint32_t label);
 uint32_t code_emit_label(struct code_translator *t);
 void code_emit_bind(struct code_translator *t, uint32_t label);
-/* Where the next operand goes, for patch_u32. */
+/* Where the next operand goes, for code_emit_patch_u32. */
 uint32_t code_emit_here(const struct code_translator *t);
 void code_emit_patch_u32(struct code_translator *t, uint32_t at, uint32_t value);
 /* Lays stream and region into memory that stays and fills in the body. 0 or a negative errno. */
@@ -179,7 +179,7 @@ static inline uint32_t stack_slot(const struct code_translator *t, uint32_t posi
     return (t->stack_base + position) * 8;
 }
 
-/* Popping a value pins its register until values_release: it will not be given to another. */
+/* Popping a value pins its register until code_values_release: it will not be given to another. */
 struct value code_pop(struct code_translator *t);
 void code_push_slot(struct code_translator *t, uint8_t type);
 /* All values below are in slots, too. */
@@ -192,7 +192,8 @@ void code_push_register(struct code_translator *t, uint8_t type, uint8_t reg);
 void code_values_release(struct code_translator *t);
 
 /* Operands of popped values. `use`: a register that holds it, to be read. `own`: one that may be overwritten. `kind`:
- * the member of an RSI, RS or FS shape, whatever is cheapest; operand_emit then emits what the stream needs for it. */
+ * the member of an RSI, RS or FS shape, whatever is cheapest; code_operand_emit then emits what the stream needs
+ * for it. */
 uint8_t code_use_integer(struct code_translator *t, struct value *value);
 uint8_t code_use_float(struct code_translator *t, struct value *value);
 uint8_t code_own_integer(struct code_translator *t, struct value *value);

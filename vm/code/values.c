@@ -28,7 +28,6 @@ static struct value *at(struct code_translator *t, uint32_t position)
 
 void code_values_begin(struct code_translator *t)
 {
-    t->values = t->values.element_bytes ? t->values : VEC_INIT(sizeof(struct value));
     t->values.count = 0;
     t->max_height = t->flushed = 0;
     t->integers = (struct register_file){.states = t->integer_states, .count = INTEGER_REGISTERS};

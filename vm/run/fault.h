@@ -4,7 +4,7 @@
 
 struct run_context;
 
-/* This thread runs guest code of the context, until fault_leave is given what fault_enter returned. */
+/* This thread runs guest code of the context, until run_fault_leave is given what run_fault_enter returned. */
 struct run_context *run_fault_enter(struct run_context *context);
 void run_fault_leave(struct run_context *outer);
 

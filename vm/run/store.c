@@ -36,7 +36,6 @@ static void instance_destroy(struct vm_instance *instance)
 
 static void host_func_destroy(struct host_func *host)
 {
-    code_engine_forget(host->func.engine, &host->body, 1);
     free((void *)host->body.stream);
     free(host->body.positions);
     free(host->observed);

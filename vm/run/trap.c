@@ -24,7 +24,7 @@ static void add_frames(struct run_context *context, struct vm_trap *trap, const 
     for (; rbp != outermost; rbp = *rbp) {
         bool is_wanted = trap->frame_count < VM_TRAP_FRAMES || context->observer;
         struct code_body *body = is_wanted ? code_engine_find(context->store->engine, at) : NULL;
-        if (body && body->program) {
+        if (body) { /* else a host function */
             bool in_region = (uintptr_t)at - (uintptr_t)body->region < body->region_bytes;
             uint32_t offset = in_region ? code_position_of_address(body, at) : code_position_of_stream(body, at);
             add_frame(trap, body, offset);

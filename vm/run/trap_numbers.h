@@ -1,4 +1,4 @@
-/* Trap kinds for assembly. calls.c asserts each against traps.def. */
+/* Trap kinds for assembly. call.c asserts each against traps.def. */
 #ifndef GLASSBOX_VM_RUN_TRAP_NUMBERS_H
 #define GLASSBOX_VM_RUN_TRAP_NUMBERS_H
 #define TRAP_NONE 0

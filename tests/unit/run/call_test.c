@@ -162,11 +162,12 @@ static void nothing_is_writable_and_executable(struct guest *guest)
     {                                     \
         in_each_dispatch(test);           \
     }
-#define TESTS(X)                                                                                             \
-    X(values_cross)                                                                                          \
-    X(indirect_calls)                                                                                        \
-    X(trap_through_the_host) X(positions_in_a_backtrace) X(recursion_is_bounded) X(tail_calls_take_no_stack) \
-        X(recursion_through_the_host_is_bounded) X(small_native_stack) X(host_faults_stay_the_hosts)         \
+#define TESTS(X)                                                                                     \
+    X(values_cross)                                                                                  \
+    X(indirect_calls)                                                                                \
+    X(trap_through_the_host)                                                                         \
+    X(positions_in_a_backtrace) X(recursion_is_bounded) X(tail_calls_take_no_stack)                  \
+        X(recursion_through_the_host_is_bounded) X(small_native_stack) X(host_faults_stay_the_hosts) \
             X(fork_and_translate) X(nothing_is_writable_and_executable)
 TESTS(IN_EACH_DISPATCH)
 

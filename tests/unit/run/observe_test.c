@@ -97,8 +97,8 @@ static void watch(const char *name, uint32_t argument, bool traps, const char *e
     }
 }
 
-/* Functions of calls.wat by index: 1 add, 2 down, 3 forever, 4 load, 5 deep_load, 6 indirect, 9 odd, 10 even, 13 hop; 50
- * host. 11 boom and 12 first are not observed, but count. */
+/* Functions of calls.wat by index: 1 add, 2 down, 3 forever, 4 load, 5 deep_load, 6 indirect, 9 odd, 10 even, 13 hop;
+ * 50 host. 11 boom and 12 first are not observed, but count. */
 static void test_calls_and_returns(void **state)
 {
     /* indirect: 3 operands, call; add: 2 operands, add */
