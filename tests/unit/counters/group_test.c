@@ -242,7 +242,7 @@ static void test_refusals_are_told(void **state)
         {EPERM, "seccomp"}, {ENOSYS, "seccomp"},          {EMFILE, "ulimit -n"},
         {ENFILE, "file-max"}, {EBUSY, "other profilers"}, {EOPNOTSUPP, "cannot count it"},
         {E2BIG, "too old"}, {ENOMEM, "memory"},           {ENODEV, "no such counter"},
-        {ETXTBSY, "busy"},
+        {ENOSPC, "too few counters"}, {EINVAL, "for a thread"}, {ETXTBSY, "busy"},
     };
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
         machine_reset();
