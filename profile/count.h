@@ -22,7 +22,8 @@ struct profile_row {
     const double *error;       /* standard error of self; 0 where every call was measured */
 };
 
-/* All functions of a tree that were called, by their own cost in the first event, the dearest first. */
+/* All functions of a tree that were called, by their own cost in the first event that was counted, the dearest first.
+ */
 struct profile_rows {
     struct profile_row *rows;
     size_t count;

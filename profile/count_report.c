@@ -35,10 +35,15 @@ size_t profile_node_number(const struct profile_tree *tree, const struct profile
     return node == tree->root ? 0 : node == tree->merged ? 1 : (size_t)node->function->number + 2;
 }
 
+static bool is_counted(const struct profile_frames *frames, size_t event)
+{
+    enum counters_status status = frames->events[event].status;
+    return status == COUNTERS_EXACT || status == COUNTERS_SCALED;
+}
+
 bool profile_event_counted(const struct profile_report *report, size_t event)
 {
-    enum counters_status status = report->frames->events[event].status;
-    return status == COUNTERS_EXACT || status == COUNTERS_SCALED;
+    return is_counted(report->frames, event);
 }
 
 struct counters_event profile_event(const struct profile_report *report, size_t event)
@@ -55,11 +60,12 @@ const char *profile_event_source(const struct profile_report *report, size_t eve
 
 /* ---- functions ---- */
 
-static int compare_rows(const void *left, const void *right)
+static int compare_rows(const void *left, const void *right, void *event)
 {
     const struct profile_row *a = left, *b = right;
-    if (a->self[0] != b->self[0])
-        return a->self[0] > b->self[0] ? -1 : 1;
+    size_t e = *(size_t *)event;
+    if (a->self[e] != b->self[e])
+        return a->self[e] > b->self[e] ? -1 : 1;
     return strcmp(profile_row_name(a), profile_row_name(b));
 }
 
@@ -142,7 +148,10 @@ static bool make_rows(const struct profile_tree *tree, const struct profile_fram
     }
     for (size_t i = 0; i < number_count * n; i++)
         rows->errors[i] = __builtin_sqrt(rows->errors[i]);
-    qsort(rows->rows, rows->count, sizeof *rows->rows, compare_rows);
+    size_t event = 0; /* the first that was counted */
+    while (event + 1 < n && !is_counted(frames, event))
+        event++;
+    qsort_r(rows->rows, rows->count, sizeof *rows->rows, compare_rows, &event);
     return true;
 }
 

@@ -32,10 +32,15 @@ static void format_value(const struct profile_report *report, size_t event, uint
         group_digits(value, text);
 }
 
-static double share(const struct profile_report *report, const struct profile_tree *tree, size_t event, uint64_t value)
+/* A column of 9: "  12.34 %", or "-" for what was not counted. */
+static void print_share(FILE *stream, const struct profile_report *report, const struct profile_tree *tree,
+                        size_t event, uint64_t value)
 {
     uint64_t total = tree->root->charges[event].sum;
-    return total && profile_event_counted(report, event) ? 100.0 * (double)value / (double)total : 0;
+    if (profile_event_counted(report, event))
+        fprintf(stream, " %6.2f %%", total ? 100.0 * (double)value / (double)total : 0);
+    else
+        fprintf(stream, " %8s", "-");
 }
 
 static void print_event(FILE *stream, const struct profile_report *report, const struct profile_tree *tree, size_t e)
@@ -65,9 +70,9 @@ static void print_head(FILE *stream, const struct profile_report *report)
 {
     fprintf(stream, "%15s", "calls");
     for (size_t e = 0; e < report->frames->event_count; e++)
-        fprintf(stream, "  %22s %7s %7s", profile_event(report, e).name, "self", "incl");
+        fprintf(stream, "  %22s %8s %8s", profile_event(report, e).name, "self", "incl");
     if (report->frames->config.every > 1)
-        fprintf(stream, " %7s", "+-");
+        fprintf(stream, " %8s", "+-");
     fputs("  function\n", stream);
 }
 
@@ -79,11 +84,12 @@ static void print_row(FILE *stream, const struct profile_report *report, const s
     fprintf(stream, "%15s", row->calls ? text : "");
     for (size_t e = 0; e < report->frames->event_count; e++) {
         format_value(report, e, row->self[e], text);
-        fprintf(stream, "  %22s %6.2f%% %6.2f%%", text, share(report, tree, e, row->self[e]),
-                share(report, tree, e, row->inclusive[e]));
+        fprintf(stream, "  %22s", text);
+        print_share(stream, report, tree, e, row->self[e]);
+        print_share(stream, report, tree, e, row->inclusive[e]);
     }
     if (report->frames->config.every > 1)
-        fprintf(stream, " %6.2f%%", row->self[0] ? 100.0 * row->error[0] / (double)row->self[0] : 0);
+        fprintf(stream, " %6.2f %%", row->self[0] ? 100.0 * row->error[0] / (double)row->self[0] : 0);
     fprintf(stream, "  %s\n", profile_row_name(row));
 }
 
