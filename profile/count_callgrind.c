@@ -86,7 +86,7 @@ static void write_calls(struct writer *writer, const struct edge *edges, size_t 
         for (size_t e = 0; e < writer->report->frames->event_count; e++)
             costs[e] += writer->report->is_outermost[node->index] ? node->charges[e].sum : 0;
     }
-    if (calls == 0)
+    if (calls == 0 && edges->callee != 1)
         return;
     write_function(writer, edges->callee, "cfi", "cfn");
     fprintf(writer->stream, "calls=%" PRIu64 " %" PRIu32 "\n", calls, line_of(writer, edges->callee));

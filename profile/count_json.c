@@ -146,7 +146,7 @@ static void write_contexts(FILE *stream, const struct profile_report *report)
     fputs(",\n\"contexts\":[", stream);
     for (size_t i = 0; i < report->tree.node_count; i++) {
         const struct profile_node *node = profile_tree_at(&report->tree, i);
-        if (node != report->tree.merged || node->calls > 0)
+        if (node != report->tree.merged || report->tree.flat_count > 0)
             write_context(stream, report, node);
     }
     fputs("]", stream);

@@ -4,8 +4,8 @@
  * tree is walked in depth with a count, for each function, of how often it is open; without recursion, since a guest
  * may recurse as deep as there are contexts.
  *
- * Two rows are no functions: `(outside)` is what ran while no counted function did, and `(merged)` stands for the
- * contexts for which --count-limit left no room.
+ * Two rows are no functions: `(outside)` is what ran while no counted function did, and `(merged)` for the
+ * contexts for which --count-limit left no room, whose functions are known all the same.
  *
  * A file is written under a temporary name in its own folder and renamed, so that whoever waits for it sees it whole.
  */
@@ -112,7 +112,7 @@ static void add_node(const struct profile_tree *tree, const struct profile_node 
     for (size_t e = 0; e < n; e++) {
         const struct profile_charge *charge = &node->charges[e];
         numbers[2 * at + e] += charge->self;
-        numbers[2 * at + n + e] += is_outermost ? charge->sum : 0;
+        numbers[2 * at + n + e] += node->is_flat && node->function ? charge->row : is_outermost ? charge->sum : 0;
         if (caller != at) {
             errors[at + e] += charge->squares;
             errors[caller + e] += charge->squares;
@@ -143,7 +143,7 @@ static bool make_rows(const struct profile_tree *tree, const struct profile_fram
         row.self = &rows->numbers[2 * i * n];
         row.inclusive = row.self + n;
         row.error = &rows->errors[i * n];
-        if (i == 0 || row.calls > 0)
+        if (i == 0 || (i == 1 && tree->flat_count > 0) || row.calls > 0)
             rows->rows[rows->count++] = row;
     }
     for (size_t i = 0; i < number_count * n; i++)
@@ -192,10 +192,11 @@ static bool make_report(struct profile_report *report, struct profile_frames *fr
         struct profile_thread_result *thread = vec_at(&frames->threads, i);
         bool *is_outermost;
         bool has_memory = make_table(frames, &thread->tree, &is_outermost, &report->threads[i]);
+        if (has_memory)
+            profile_tree_merge(&report->tree, &thread->tree, is_outermost);
         free(is_outermost);
         if (!has_memory)
             return false;
-        profile_tree_merge(&report->tree, &thread->tree);
     }
     clear_unused_minima(&report->tree);
     return make_table(frames, &report->tree, &report->is_outermost, &report->all);

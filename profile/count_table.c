@@ -120,15 +120,18 @@ void profile_frames_print(struct profile_frames *frames, FILE *stream, bool by_t
     }
     char calls[NUMBER_BYTES];
     group_digits(calls_of(&report->all), calls);
-    fprintf(stream, "Counted: %s calls in %zu contexts, %zu thread%s", calls, report->tree.node_count - 2,
-            frames->threads.count, frames->threads.count == 1 ? "" : "s");
+    fprintf(stream, "Counted: %s calls in %zu contexts, %zu thread%s", calls,
+            report->tree.node_count - report->tree.flat_count - 2, frames->threads.count,
+            frames->threads.count == 1 ? "" : "s");
     if (frames->config.every > 1)
         fprintf(stream, "; one call in %" PRIu64 " was measured, numbers are estimates", frames->config.every);
     fputc('\n', stream);
     for (size_t e = 0; e < frames->event_count; e++)
         print_event(stream, report, &report->tree, e);
-    if (report->tree.merged->calls > 0)
-        fprintf(stream, "  more than %zu contexts: the others are one, (merged); --count-limit keeps more apart\n",
+    if (report->tree.flat_count > 0)
+        fprintf(stream,
+                "  more than %zu contexts: in the others functions are known, callers are not; --count-limit keeps "
+                "more apart\n",
                 frames->config.limit);
     print_rows(stream, report, &report->tree, &report->all);
     for (size_t i = 0; i < frames->threads.count && by_thread; i++) {

@@ -233,6 +233,7 @@ static int open_set(struct profile_frames *frames, struct err *err)
         frames->has_trusted_ticks ? profile_frames_event(frames, externals[PROFILE_EXTERNAL_TICKS].name) : -1;
     bool is_clock_alone =
         frames->event_count == 1 && profile_frames_event(frames, externals[PROFILE_EXTERNAL_TICKS].name) == 0;
+    frames->is_every_automatic = frames->config.every == 0 && is_clock_alone;
     if (frames->config.every == 0)
         frames->config.every = is_clock_alone ? PROFILE_FRAMES_EVERY_CLOCK : 1;
     frames->begin_ticks = profile_ticks();

@@ -58,6 +58,7 @@ struct profile_frames {
     size_t event_count;
     int instructions_event, ticks_event; /* where these externals stand in the list; -1: not there */
     bool has_trusted_ticks;
+    bool is_every_automatic; /* config.every is our choice */
     uint64_t begin_ticks, begin_ns;
     struct profile_overhead *overheads;      /* by event */
     struct profile_calibration *calibration; /* NULL: the guest's own turn */

@@ -42,6 +42,8 @@
 
 #define FIRST_FRAMES 256
 #define DEBT_CALLS 64
+/* A context whose calls cost so many times what measuring one costs can bear that all are measured: 3 %. */
+#define DEAR_CALLS 32
 
 struct frame {
     struct profile_node *node;
@@ -70,7 +72,9 @@ struct profile_thread {
     size_t event_count;
     size_t frame_bytes;
     uint64_t every;
-    uint64_t random; /* the same numbers in every run */
+    uint64_t random;           /* the same numbers in every run */
+    uint64_t dear;             /* contexts whose calls cost so much, in the first event, are not thinned; 0: all are */
+    struct profile_node *edge; /* the innermost open call that is not a flat node's, where there is one that is */
     struct frame *stack;
     struct profile_frames *frames;
     uint32_t number;
@@ -191,15 +195,22 @@ static __attribute__((noinline)) void lose_frame(struct profile_thread *thread)
     pthread_mutex_unlock(&thread->frames->mutex);
 }
 
+/* A flat node is never remembered as recent, so that all of its calls begin here. */
 static __attribute__((noinline)) struct profile_node *find_child(struct profile_thread *thread,
                                                                  struct profile_node *parent, void *function)
 {
     struct profile_node *node = profile_tree_child(&thread->tree, parent, function);
-    parent->recent[profile_recent(function)] = node;
+    if (!node->is_flat) {
+        parent->recent[profile_recent(function)] = node;
+        return node;
+    }
+    node->open++;
+    if (!parent->is_flat)
+        thread->edge = parent;
     return node;
 }
 
-enum measured { IS_PASSED, IS_WARM, IS_SAMPLED };
+enum measured { IS_CERTAIN, IS_SAMPLED, IS_PASSED };
 
 /* How many calls on the next one is sampled: evenly from 1 to 2 * every - 1. A fixed distance would fall into step with
  * guests that alternate, as every recursion by two calls does. */
@@ -209,19 +220,25 @@ INLINE uint64_t random_gap(struct profile_thread *thread)
     return 1 + ((thread->random >> 32) * (2 * thread->every - 1) >> 32);
 }
 
-/* Whether to measure this call. Of calls that the merged node stands for, the outermost always is. */
-INLINE enum measured choose(struct profile_thread *thread, struct profile_node *node, const struct profile_node *parent)
+/* Whether to measure this call, and which one next: each while the context is cold, or dear enough to bear it; else one
+ * in `every`. Calls of flat nodes are all measured. */
+INLINE enum measured choose(struct profile_thread *thread, struct profile_node *node)
 {
-    if (__builtin_expect(node == thread->tree.merged, 0))
-        return parent != node ? IS_WARM : IS_PASSED;
+    node->calls++;
     if (node->calls < node->due)
         return IS_PASSED;
-    if (node->calls < PROFILE_WARM_CALLS)
-        return IS_WARM;
-    bool is_warm = node->calls == PROFILE_WARM_CALLS;
-    node->due = node->calls + random_gap(thread);
-    node->sampled += !is_warm;
-    return is_warm ? IS_WARM : IS_SAMPLED;
+    enum measured measured = node->next;
+    node->certain += measured == IS_CERTAIN;
+    node->sampled += measured == IS_SAMPLED;
+    uint64_t dear = thread->dear * (node->certain + node->sampled);
+    if (node->calls < PROFILE_WARM_CALLS || node->is_flat || (dear && node->charges[0].sum >= dear)) {
+        node->next = IS_CERTAIN;
+        node->due = node->calls + 1;
+    } else {
+        node->next = IS_SAMPLED;
+        node->due = node->calls + random_gap(thread);
+    }
+    return measured;
 }
 
 INLINE void enter(struct profile_thread *thread, void *function, struct variant variant)
@@ -242,22 +259,36 @@ INLINE void enter(struct profile_thread *thread, void *function, struct variant 
     frame->node = node;
     thread->top = frame;
     if (variant.is_thinned) {
-        node->calls++;
-        frame->measured = choose(thread, node, parent);
+        frame->measured = choose(thread, node);
         if (frame->measured == IS_PASSED)
             return;
     }
     read_meters(thread, variant.reading, frame->start);
 }
 
-/* Of calls that the merged node stands for only the outermost is charged, to it and, as elsewhere, to its caller. */
-static __attribute__((noinline)) void charge_merged(struct profile_thread *thread, const struct frame *frame,
-                                                    struct profile_node *parent, const uint64_t *now)
+/* Whether the regular node `node` is of, or beneath, the function of `flat`, which asks the same again and again. */
+static bool is_beneath(struct profile_node *flat, const struct profile_node *node)
 {
-    frame->node->calls += thread->frames->config.every == 1; /* else it has been counted */
-    for (size_t e = 0; e < thread->event_count && parent != frame->node; e++) {
-        profile_charge_add(&frame->node->charges[e], now[e] - frame->start[e]);
-        parent->charges[e].elsewhere += now[e] - frame->start[e];
+    if (flat->asked == node)
+        return flat->is_beneath;
+    flat->asked = node;
+    while (node && node->function != flat->function)
+        node = node->parent;
+    return flat->is_beneath = node != NULL;
+}
+
+static __attribute__((noinline)) void charge_flat(struct profile_thread *thread, const struct frame *frame,
+                                                  struct profile_node *caller, const uint64_t *now)
+{
+    struct profile_node *node = frame->node;
+    bool is_outer = --node->open == 0;
+    bool is_outermost = is_outer && !is_beneath(node, thread->edge);
+    for (size_t e = 0; e < thread->event_count; e++) {
+        uint64_t cost = now[e] - frame->start[e];
+        profile_charge_add(&node->charges[e], cost);
+        node->charges[e].outer += is_outer ? cost : 0;
+        node->charges[e].row += is_outermost ? cost : 0;
+        caller->charges[e].elsewhere += cost;
     }
 }
 
@@ -292,8 +323,8 @@ INLINE void leave(struct profile_thread *thread, struct variant variant)
         read_raw(thread, variant.reading, now);
     }
     struct profile_node *node = frame->node;
-    if (__builtin_expect(node == thread->tree.merged, 0)) {
-        charge_merged(thread, frame, caller->node, now);
+    if (__builtin_expect(node->is_flat, 0)) {
+        charge_flat(thread, frame, caller->node, now);
         return;
     }
     for (size_t e = 0; e < event_count; e++) {
@@ -437,6 +468,8 @@ static void *thread_begin(void *user, const uint64_t *instructions)
     if (profile_calibration_passes(frames))
         thread->every = UINT64_C(1) << 31;
     read_now(thread, thread->begin);
+    if (frames->is_every_automatic && !frames->calibration)
+        thread->dear = DEAR_CALLS * (frames->overheads[0].inner + frames->overheads[0].outer) >> PROFILE_FRACTION_BITS;
     for (size_t e = 0; e < thread->event_count; e++) {
         thread->top->start[e] = thread->meters[e].shown = thread->begin[e];
         thread->meters[e].each = frames->overheads[e];

@@ -53,6 +53,8 @@ static struct profile_node *add_node(struct profile_tree *tree, struct profile_n
         node->recent[i] = (struct profile_node *)&nobody; /* only read */
     node->index = (uint32_t)tree->node_count++;
     node->depth = parent ? parent->depth + 1 : 0;
+    node->is_flat = node->index == 1 || (parent && parent == tree->merged);
+    tree->flat_count += node->index > 1 && node->is_flat;
     for (size_t e = 0; e < tree->event_count; e++)
         node->charges[e].min = UINT64_MAX;
     return node;
@@ -115,21 +117,22 @@ static bool grow_table(struct profile_tree *tree)
 struct profile_node *profile_tree_child(struct profile_tree *tree, struct profile_node *parent,
                                         struct profile_function *function)
 {
-    if (parent == tree->merged)
-        return tree->merged;
+    if (parent->is_flat)
+        parent = tree->merged;
     struct profile_node **slot = find_slot(tree->slots, tree->slot_count, parent, function);
     if (*slot)
         return *slot;
-    if (tree->node_count >= tree->limit + 2)
-        return tree->merged;
+    bool is_flat = parent->is_flat;
+    if (!is_flat && tree->node_count - tree->flat_count >= tree->limit + 2)
+        return profile_tree_child(tree, tree->merged, function);
     if (tree->node_count * 2 > tree->slot_count) {
         if (!grow_table(tree))
-            return tree->merged;
+            return is_flat ? tree->merged : profile_tree_child(tree, tree->merged, function);
         slot = find_slot(tree->slots, tree->slot_count, parent, function);
     }
     struct profile_node *node = add_node(tree, parent, function);
     if (!node)
-        return tree->merged;
+        return is_flat ? tree->merged : profile_tree_child(tree, tree->merged, function);
     *slot = node;
     return node;
 }
@@ -144,26 +147,23 @@ uint64_t profile_ratio_apply(struct profile_ratio ratio, uint64_t value)
     return product > UINT64_MAX ? UINT64_MAX : (uint64_t)product;
 }
 
-/* The estimate for all calls, and its variance: the calls past the warm ones cost on average what those did that were
- * sampled of them or, where none was yet, what the warm ones did. One sample alone says nothing of its own variance:
- * the deviation is then taken to be as large as the value. */
+/* The estimate for all calls, and its variance: calls that pass cost on average what those did that were sampled of
+ * them or, where none was yet, what the certain ones did. One sample alone says nothing of its own variance: the
+ * deviation is then taken to be as large as the value. */
 static void extrapolate(const struct profile_node *node, struct profile_charge *charge)
 {
     double squares = charge->squares, sampled = (double)charge->sampled, count = (double)node->sampled;
-    uint64_t rest = node->calls > PROFILE_WARM_CALLS ? node->calls - PROFILE_WARM_CALLS : 0;
-    uint64_t warm_sum = charge->sum - charge->sampled;
-    struct profile_ratio ratio = {rest, node->sampled};
+    uint64_t rest = node->calls - node->certain, certain_sum = charge->sum - charge->sampled;
     charge->squares = 0;
     if (rest == node->sampled)
         return;
     if (node->sampled == 0) {
-        ratio = (struct profile_ratio){node->calls, PROFILE_WARM_CALLS};
-        charge->sum = profile_ratio_apply(ratio, warm_sum);
-        charge->squares = (double)(charge->sum - warm_sum) * (double)(charge->sum - warm_sum);
+        charge->sum = profile_ratio_apply((struct profile_ratio){node->calls, node->certain}, certain_sum);
+        charge->squares = (double)(charge->sum - certain_sum) * (double)(charge->sum - certain_sum);
         return;
     }
     double variance = count > 1 ? fmax(0, (squares - sampled * sampled / count) / (count - 1)) : sampled * sampled;
-    charge->sum = warm_sum + profile_ratio_apply(ratio, charge->sampled);
+    charge->sum = certain_sum + profile_ratio_apply((struct profile_ratio){rest, node->sampled}, charge->sampled);
     charge->squares = (double)rest * (double)rest * variance / count * (1 - count / (double)rest);
 }
 
@@ -171,13 +171,17 @@ static void extrapolate_all(struct profile_tree *tree, size_t e)
 {
     for (size_t i = 2; i < tree->node_count; i++) {
         struct profile_node *node = profile_tree_at(tree, i);
+        if (node->is_flat)
+            continue;
         extrapolate(node, &node->charges[e]);
         node->parent->charges[e].self += node->charges[e].sum; /* for now: what its children claim */
     }
     for (size_t i = 0; i < tree->node_count; i++) {
         struct profile_node *node = profile_tree_at(tree, i);
         struct profile_charge *charge = &node->charges[e];
-        if (i >= 2) {
+        if (node->is_flat)
+            continue;
+        if (node->parent) {
             const struct profile_charge *caller = &node->parent->charges[e];
             uint64_t allowed = caller->sum - caller->elsewhere;
             if (caller->self > allowed)
@@ -192,6 +196,8 @@ static void convert(struct profile_charge *charge, struct profile_ratio ratio)
     double factor = ratio.denominator ? (double)ratio.numerator / (double)ratio.denominator : 1;
     charge->sum = profile_ratio_apply(ratio, charge->sum);
     charge->elsewhere = profile_ratio_apply(ratio, charge->elsewhere);
+    charge->outer = profile_ratio_apply(ratio, charge->outer);
+    charge->row = profile_ratio_apply(ratio, charge->row);
     charge->max = profile_ratio_apply(ratio, charge->max);
     if (charge->min != UINT64_MAX)
         charge->min = profile_ratio_apply(ratio, charge->min);
@@ -208,67 +214,122 @@ static void count_calls(struct profile_tree *tree)
     }
 }
 
+static void sum_merged(struct profile_tree *tree, size_t e)
+{
+    tree->merged->charges[e].sum = 0;
+    for (size_t i = 0; i < tree->node_count; i++) {
+        const struct profile_node *node = profile_tree_at(tree, i);
+        tree->merged->charges[e].sum += node->is_flat ? 0 : node->charges[e].elsewhere;
+    }
+}
+
+/* The flat nodes share what is elsewhere of all others by what each cost itself; what rounding leaves is merged's. */
+static void settle_flat(struct profile_tree *tree, size_t e)
+{
+    struct profile_charge *merged = &tree->merged->charges[e];
+    uint64_t claimed = 0;
+    sum_merged(tree, e);
+    merged->self = merged->sum;
+    for (size_t i = 2; i < tree->node_count; i++) {
+        const struct profile_node *node = profile_tree_at(tree, i);
+        claimed += node->is_flat ? node->charges[e].sum - node->charges[e].elsewhere : 0;
+    }
+    for (size_t i = 2; i < tree->node_count; i++) {
+        struct profile_node *node = profile_tree_at(tree, i);
+        struct profile_charge *charge = &node->charges[e];
+        if (!node->is_flat)
+            continue;
+        charge->self = charge->sum - charge->elsewhere;
+        if (claimed > merged->sum)
+            charge->self = profile_ratio_apply((struct profile_ratio){merged->sum, claimed}, charge->self);
+        charge->sum = charge->outer > charge->self ? charge->outer : charge->self;
+        charge->elsewhere = 0;
+        merged->self -= charge->self;
+    }
+}
+
+static void settle_event(struct profile_tree *tree, size_t e, struct profile_ratio ratio)
+{
+    for (size_t i = 0; i < tree->node_count; i++)
+        convert(&profile_tree_at(tree, i)->charges[e], ratio);
+    for (size_t i = 0; i < tree->node_count; i++) {
+        struct profile_node *node = profile_tree_at(tree, i);
+        if (node->is_flat)
+            continue;
+        node->charges[e].self = node->charges[e].sum - node->charges[e].elsewhere;
+        if (node->parent)
+            node->parent->charges[e].self -= node->charges[e].sum;
+    }
+    settle_flat(tree, e);
+}
+
 void profile_tree_settle(struct profile_tree *tree, const struct profile_ratio *ratios, bool is_thinned)
 {
     if (!is_thinned)
         count_calls(tree);
     for (size_t e = 0; e < tree->event_count; e++) {
-        struct profile_charge *merged = &tree->merged->charges[e];
         if (is_thinned)
             extrapolate_all(tree, e);
-        for (size_t i = 0; i < tree->node_count; i++)
-            convert(&profile_tree_at(tree, i)->charges[e], ratios[e]);
-        merged->sum = 0;
-        for (size_t i = 0; i < tree->node_count; i++) {
-            struct profile_charge *charge = &profile_tree_at(tree, i)->charges[e];
-            charge->self = charge->sum - charge->elsewhere;
-            merged->sum += charge->elsewhere;
-        }
-        for (size_t i = 2; i < tree->node_count; i++) {
-            struct profile_node *node = profile_tree_at(tree, i);
-            node->parent->charges[e].self -= node->charges[e].sum;
-        }
-        merged->self = merged->sum;
+        settle_event(tree, e, ratios[e]);
     }
 }
 
 /* ---- merging ---- */
 
-static void add_charge(struct profile_charge *into, const struct profile_charge *from)
+static void add_calls(struct profile_charge *into, const struct profile_charge *from)
 {
-    into->sum += from->sum;
     into->self += from->self;
-    into->elsewhere += from->elsewhere;
-    into->squares += from->squares;
     into->min = from->min < into->min ? from->min : into->min;
     into->max = from->max > into->max ? from->max : into->max;
     for (size_t b = 0; b < PROFILE_BUCKETS; b++)
         into->buckets[b] += from->buckets[b];
 }
 
-void profile_tree_merge(struct profile_tree *into, struct profile_tree *from)
+static void add_context(struct profile_charge *into, const struct profile_charge *from)
+{
+    add_calls(into, from);
+    into->sum += from->sum;
+    into->elsewhere += from->elsewhere;
+    into->row += from->row;
+    into->squares += from->squares;
+}
+
+/* No room for this context in the other tree: it becomes a flat one. `is_outer`: of those that do, no caller of it is
+ * the same function; `is_outermost`: of all. */
+static void add_lost(const struct profile_node *node, size_t e, bool is_outer, bool is_outermost)
+{
+    struct profile_charge *into = &node->twin->charges[e];
+    const struct profile_charge *from = &node->charges[e];
+    add_calls(into, from);
+    into->sum += is_outer ? from->sum : 0;
+    into->row += is_outermost ? from->sum : 0;
+    if (!node->parent->twin->is_flat)
+        node->parent->twin->charges[e].elsewhere += from->sum;
+}
+
+static bool has_lost_caller(const struct profile_node *node)
+{
+    for (const struct profile_node *caller = node->parent; caller->twin->is_flat; caller = caller->parent)
+        if (caller->function == node->function)
+            return true;
+    return false;
+}
+
+void profile_tree_merge(struct profile_tree *into, struct profile_tree *from, const bool *is_outermost)
 {
     for (size_t i = 0; i < from->node_count; i++) {
         struct profile_node *node = profile_tree_at(from, i);
-        if (i < 2)
-            node->twin = profile_tree_at(into, i);
-        else
-            node->twin = profile_tree_child(into, node->parent->twin, node->function);
-        struct profile_node *twin = node->twin;
-        bool is_lost = i >= 2 && twin == into->merged;
-        twin->calls += node->calls;
+        node->twin = i < 2 ? profile_tree_at(into, i) : profile_tree_child(into, node->parent->twin, node->function);
+        node->twin->calls += node->calls;
+        bool is_lost = node->twin->is_flat && !node->is_flat;
+        bool is_outer = is_lost && !has_lost_caller(node);
         for (size_t e = 0; e < from->event_count; e++) {
-            struct profile_charge *charge = &twin->charges[e];
-            const struct profile_charge *source = &node->charges[e];
-            if (!is_lost) {
-                add_charge(charge, source);
-                continue;
-            }
-            /* No room for this context: its caller, where that has room, has the whole of it elsewhere. */
-            charge->self += source->self;
-            charge->sum += source->self;
-            if (node->parent->twin != into->merged)
-                node->parent->twin->charges[e].elsewhere += source->sum;
+            if (is_lost)
+                add_lost(node, e, is_outer, is_outermost[i]);
+            else
+                add_context(&node->twin->charges[e], &node->charges[e]);
         }
     }
+    for (size_t e = 0; e < into->event_count; e++)
+        sum_merged(into, e);
 }

@@ -53,7 +53,10 @@ def check_limit(folder, module):
     report, _, stderr = count(folder, ["--count=wasm-instructions", "--count-limit=10", "--invoke=deep"], module,
                               ["100"])
     equal(report.events["wasm-instructions"]["total"], 704, "the total")
-    equal(report.functions["(merged)"]["calls"], 91, "merged calls")
+    deep = report.functions["deep"]
+    equal((deep["calls"], deep["self"]["wasm-instructions"]), (101, 704), "calls and self past the limit")
+    equal(deep["inclusive"]["wasm-instructions"], 704, "inclusive past the limit")
+    equal(report.functions["(merged)"]["inclusive"]["wasm-instructions"], 704 - 10 * 7, "in contexts past the limit")
     check("more than 10 contexts" in stderr, stderr)
 
 
