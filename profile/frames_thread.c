@@ -80,7 +80,7 @@ struct profile_thread {
     uint32_t number;
 };
 
-enum reading { READ_INSTRUCTIONS, READ_TICKS, READ_GROUP };
+enum reading { READ_INSTRUCTIONS, READ_TICKS, READ_ONE, READ_GROUP }; /* ONE: any one event of the group */
 
 struct variant {
     enum reading reading;
@@ -131,7 +131,8 @@ INLINE void read_raw(struct profile_thread *thread, enum reading reading, uint64
     } else if (reading == READ_TICKS) {
         values[0] = read_ticks();
     } else {
-        thread->ticks = read_ticks();
+        if (reading == READ_GROUP)
+            thread->ticks = read_ticks();
         counters_read(thread->group, values);
     }
 }
@@ -341,6 +342,7 @@ INLINE void leave(struct profile_thread *thread, struct variant variant)
     X(instructions, READ_INSTRUCTIONS, false) \
     X(ticks, READ_TICKS, false)               \
     X(ticks_thinned, READ_TICKS, true)        \
+    X(one, READ_ONE, false)                   \
     X(group, READ_GROUP, false)               \
     X(group_thinned, READ_GROUP, true)
 
@@ -378,6 +380,8 @@ static enum variant_number variant_for(const struct profile_frames *frames)
         return is_thinned ? VARIANT_ticks_thinned : VARIANT_ticks;
     if (frames->event_count == 1 && frames->instructions_event == 0 && !is_thinned)
         return VARIANT_instructions;
+    if (frames->event_count == 1 && !is_thinned)
+        return VARIANT_one;
     return is_thinned ? VARIANT_group_thinned : VARIANT_group;
 }
 
@@ -388,6 +392,7 @@ static void read_now(struct profile_thread *thread, uint64_t *values)
     case VARIANT_instructions: read_raw(thread, READ_INSTRUCTIONS, values); break;
     case VARIANT_ticks:
     case VARIANT_ticks_thinned: read_raw(thread, READ_TICKS, values); break;
+    case VARIANT_one: read_raw(thread, READ_ONE, values); break;
     default: read_raw(thread, READ_GROUP, values); break;
     }
 }
