@@ -14,6 +14,15 @@
   (func $thrice (export "thrice") (call $count_down (i32.const 300)) (call $once))
   (func $once (call $count_down (i32.const 100)))
 
+  ;; the same loop, three times as often in one as in the other
+  (func $both (export "both") (call $heavy (i32.const 30000)) (call $light (i32.const 10000)))
+  (func $heavy (param $n i32)
+    (loop $again
+      (br_if $again (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
+  (func $light (param $n i32)
+    (loop $again
+      (br_if $again (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
+
   (func $empty)
   ;; 1 for loop, 6 a round
   (func $calls_empty (export "calls_empty") (param $n i32)
