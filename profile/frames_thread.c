@@ -85,6 +85,7 @@ enum reading { READ_INSTRUCTIONS, READ_TICKS, READ_ONE, READ_GROUP }; /* ONE: an
 struct variant {
     enum reading reading;
     bool is_thinned;
+    void (*enter_new)(void *thread, void *function); /* where a node or a frame has to be made; NULL: here */
 };
 
 /* ---- clocks ---- */
@@ -247,14 +248,18 @@ INLINE void enter(struct profile_thread *thread, void *function, struct variant 
     if (__builtin_expect(!thread, 0))
         return;
     size_t frame_bytes = frame_bytes_of(thread, variant.reading);
-    if (__builtin_expect((uint8_t *)thread->top + 2 * frame_bytes > thread->limit, 0) &&
-        (thread->lost || !grow_stack(thread))) {
+    bool is_full = (uint8_t *)thread->top + 2 * frame_bytes > thread->limit;
+    struct profile_node *parent = thread->top->node;
+    struct profile_node *node = parent->recent[profile_recent(function)];
+    if (variant.enter_new && __builtin_expect(is_full || node->function != function, 0)) {
+        variant.enter_new(thread, function);
+        return;
+    }
+    if (!variant.enter_new && is_full && (thread->lost || !grow_stack(thread))) {
         lose_frame(thread);
         return;
     }
-    struct profile_node *parent = thread->top->node;
-    struct profile_node *node = parent->recent[profile_recent(function)];
-    if (__builtin_expect(node->function != function, 0))
+    if (!variant.enter_new && node->function != function)
         node = find_child(thread, parent, function);
     struct frame *frame = (struct frame *)((uint8_t *)thread->top + frame_bytes);
     frame->node = node;
@@ -346,14 +351,19 @@ INLINE void leave(struct profile_thread *thread, struct variant variant)
     X(group, READ_GROUP, false)               \
     X(group_thinned, READ_GROUP, true)
 
-#define VARIANT(name, reading, is_thinned)                                    \
-    static void enter_##name(void *thread, void *function)                    \
-    {                                                                         \
-        enter(thread, function, (struct variant){reading, is_thinned});       \
-    }                                                                         \
-    static void leave_##name(void *thread, void *function, enum vm_leave why) \
-    {                                                                         \
-        leave(thread, (struct variant){reading, is_thinned});                 \
+/* What is rare in enter has a function of its own, so that what is not saves no registers for it. */
+#define VARIANT(name, reading, is_thinned)                                                \
+    static __attribute__((noinline)) void enter_new_##name(void *thread, void *function)  \
+    {                                                                                     \
+        enter(thread, function, (struct variant){reading, is_thinned, NULL});             \
+    }                                                                                     \
+    static void enter_##name(void *thread, void *function)                                \
+    {                                                                                     \
+        enter(thread, function, (struct variant){reading, is_thinned, enter_new_##name}); \
+    }                                                                                     \
+    static void leave_##name(void *thread, void *function, enum vm_leave why)             \
+    {                                                                                     \
+        leave(thread, (struct variant){reading, is_thinned, NULL});                       \
     }
 VARIANTS(VARIANT)
 #undef VARIANT
