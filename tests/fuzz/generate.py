@@ -158,11 +158,11 @@ class Function:
         return "".join(self.stack[len(self.stack) - count:])
 
     def denan(self, letter):
-        """Replaces the float on top by 0 where it is a NaN."""
+        """Replaces the float on top by 0 where it is a NaN, and in the scratch local too: others may read that."""
         if self.module.denan and letter in EQUAL:
             local = unsigned(self.scratch[letter])
             self.emit(0x21, local, 0x20, local, CONST[letter], bytes(FLOAT_BYTES[letter]), 0x20, local, 0x20, local,
-                      EQUAL[letter], 0x1B)
+                      EQUAL[letter], 0x1B, 0x22, local)
 
     # ---- instructions ----
 
